@@ -228,9 +228,6 @@ def test_the_name_that_a_source_has_for_its_tool_is_taken_where_one_has_it(tools
         ({"source": "towns", "limit": 2, "detail": "full"}, "TOOL_CALL_WRITE", 2),
         ({"source": "coasts", "limit": 2, "detail": "full"}, "TOOL_CALL", 2),
         ({"source": "coasts", "limit": 3, "detail": "full"}, "TOOL_CALL or TOOL_CALL_WRITE", 3),
-        ({"query": ["report the rain", "store what a station measured"]}, "TOOL_CALL_WRITE", 2),
-        ({"query": ["list stations", "show a gauge"]}, "TOOL_CALL", 2),
-        ({"query": ["show a gauge", "report the rain"]}, "TOOL_CALL or TOOL_CALL_WRITE", 2),
     ],
 )
 def test_step_after_a_list_names_what_calls_its_tools(

@@ -57,17 +57,6 @@ def is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def whole_number(value: Any) -> int | None:
-    """Return the whole number that ``value`` is or spells, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-        return int(number) if number == int(number) else None
-    except (ValueError, OverflowError):
-        return None
-
-
 def next_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the detail of an error that has the call to make next, ``{"next_call": {tool: arguments}}``.
 

@@ -17,10 +17,10 @@ from toolfold.catalog.json_schema import allowed_types, keyword, properties
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.argument_reader import ArgumentReader, reader_of
-from toolfold.execution.argument_values import REQUESTED, bound_of, listed_values
+from toolfold.execution.argument_values import REQUESTED, bound_of, listed_values, numbers
 from toolfold.execution.validation_problems import Problem, parameter_of
 from toolfold.fuzzy import closest_matches, names_beginning, normalize
-from toolfold.meta_tools.arguments import is_blank, next_call, whole_number
+from toolfold.meta_tools.arguments import is_blank, next_call
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results.values import has_decimal_comma, parse_number, with_decimal_point
 from toolfold.text_safety import quoted, shortened
@@ -185,7 +185,7 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     lost = [name for name in given if name not in corrected and not is_blank(given[name])]
     # Of a meta-tool no value but the required ones says what the question is about; no is not yes in another form.
     optional = [name for name in lost if name not in required]
-    dropped = [name for name in optional if not tool.source or (_is_form(tool, name) and not _is_boolean(tool, name))]
+    dropped = [name for name in optional if not tool.source or _is_form(tool, name, of_yes_and_no=False)]
     left_out = (*(f"{name} {quoted(given[name])}" for name in dropped), *homeless)
     # Of a list that stands for several calls each must be complete.
     lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
@@ -229,7 +229,8 @@ def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) ->
     """Return the value that a refused one means: the closest option, day or number, or a list; None: none is known."""
     rule = properties(tool.parameters).get(name, {})
     bounded = rule.get("type") == "integer" and (not tool.source or _counts_rows(name))
-    if bounded and (number := whole_number(value) or 0) > 0:
+    number = next((one.value for one in numbers(str(value))), 0) if bounded else 0
+    if isinstance(number, int) and number > 0:
         return min(max(number, rule.get("minimum", 1)), rule.get("maximum", number))
     if "number" in allowed_types(tool.parameters, rule) and isinstance(value, str) and has_decimal_comma(value.strip()):
         decimal = parse_number(with_decimal_point(value.strip()))
@@ -305,19 +306,17 @@ def _counts_rows(name: str) -> bool:
 
 def _is_few(tool: Tool, name: str, value: Any) -> bool:
     """Return whether a number of rows is less than the one that a parameter has by default."""
-    default, number = properties(tool.parameters)[name].get("default"), whole_number(value)
-    return _counts_rows(name) and isinstance(default, int) and number is not None and number < default
+    default = properties(tool.parameters)[name].get("default") if _counts_rows(name) else None
+    return isinstance(default, int) and any(one.value < default for one in numbers(str(value)))
 
 
-def _is_form(tool: Tool, name: str) -> bool:
+def _is_form(tool: Tool, name: str, *, of_yes_and_no: bool = True) -> bool:
     """Return whether a parameter is a choice of form, whose value does not say what the question is about."""
     rule = properties(tool.parameters).get(name, {})
-    is_number = not allowed_types(tool.parameters, rule) - {"integer", "number", "boolean"}
-    return is_number or isinstance(keyword(tool.parameters, rule, "enum"), list)
-
-
-def _is_boolean(tool: Tool, name: str) -> bool:
-    return "boolean" in allowed_types(tool.parameters, properties(tool.parameters).get(name, {}))
+    types, options = allowed_types(tool.parameters, rule), keyword(tool.parameters, rule, "enum")
+    if "boolean" in types and not of_yes_and_no:
+        return False
+    return not types - {"integer", "number", "boolean"} or isinstance(options, list)
 
 
 def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
