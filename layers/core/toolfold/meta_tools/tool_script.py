@@ -79,12 +79,6 @@ def tool_script(request: MetaRequest) -> Result:
         return run.answer(found, max_tokens)
 
 
-MODULES = (
-    *("asyncio", "base64", "bisect", "collections", "copy", "csv", "dataclasses", "datetime", "decimal", "functools"),
-    *("hashlib", "itertools", "json", "math", "random", "re", "time", "typing", "unicodedata"),
-)
-"""Modules that a script can import, without those that would need the operating system; a test imports each."""
-
 _SUBSET = (
     "Scripts are a subset of Python, and a function that is passed to map, sorted, max or the like cannot make calls: "
     "make them before, in a loop or in a list, as in [call(…) for x in xs]."
@@ -109,9 +103,6 @@ _STEPS: Mapping[str, str] = {
     "PermissionError": _NO_HOST,
 }
 """Exception of a script → what to write instead."""
-
-_MAX_MODULES = 40
-"""Modules that an error names: those of Python, then those of sources."""
 
 _IDENTIFIER = re.compile(r"\W")
 _MAX_MODULE = 5_000
@@ -237,7 +228,8 @@ class _Script:
         exception = str(error.details.get("exception"))
         step = _STEPS.get(exception, error.next_step)
         if exception == "ModuleNotFoundError":
-            step = f"There are {', '.join([*MODULES, *_source_modules(self._plan.catalog)][:_MAX_MODULES])}."
+            sources = ", ".join(itertools.islice(_source_modules(self._plan.catalog), 20))
+            step = f"There are modules of Python that need no system, such as datetime, json, math, re, and {sources}."
         is_cached = any(item.answer is not None for item in self.items)
         return error.changed(next_step=joined(step, "Calls that have succeeded are cached." if is_cached else ""))
 
