@@ -238,14 +238,8 @@ class _Listing:
         ends = (ends[0] - start, ends[1] - start) if request.detail is None else _ENDS[request.detail]
         rendered = pack(self._catalog, window, int((budget - heading_cost) * FILL_RATIO), ends, remarks)
         if not rendered:
-            line_cost = tokens.count(tool_get.minimal(self._catalog.summary(window[0]))[1] + "\n")
-            needed = heading_cost + math.ceil(line_cost / FILL_RATIO)
-            raise invalid(
-                list_request.TOOL,
-                f"token_budget {budget} is too small for a single tool",
-                f"Send token_budget {needed} or more, or leave it out.",
-                needed=needed,
-            )
+            problem = f"token_budget {budget} is too small for a single tool"
+            raise invalid(list_request.TOOL, problem, f"Leave it out, or send at least {SEARCH_TOKENS}.")
         in_full = [detail_level_of(tool.entry) for tool in rendered].count("full")
         writes = sum("effect" in tool.entry for tool in rendered[:in_full])
         step = _next_step(in_full, writes, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
@@ -314,8 +308,7 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
         rendered.append(replace(tool, entry={**tool.entry, "category": catalog.summary(position).category}))
     known = {tool.text for tool in rendered} | {f"# {group.name}: {group.title}" for group in catalog.categories}
     first, *lines = catalog.listing.split("\n")
-    counts = f"{counted(len(catalog), 'tool')}.", f"{len(catalog)} tools."  # as earlier versions wrote it
-    if not known.issuperset(lines) or not first.startswith(counts):
+    if not known.issuperset(lines) or not first.startswith(f"{counted(len(catalog), 'tool')}."):
         raise damaged("the listing has lines that are not those of its tools")
     return rendered
 
@@ -334,7 +327,5 @@ def _next_step(in_full: int, writes: int, *, only_full: bool) -> str:
     return f"Next: {' or '.join(executors)} {which}{others}"
 
 
-@functools.lru_cache(maxsize=8)
-def _count_tokens(text: str) -> int:
-    """Count the tokens of ``text``. Counting the list of all tools takes a millisecond, and it is often the same."""
-    return tokens.count(text)
+_count_tokens = functools.lru_cache(maxsize=8)(tokens.count)
+"""Counting the list of all tools takes a millisecond, and it is often the same."""
