@@ -71,7 +71,7 @@ def test_a_number_for_any_text_is_no_date() -> None:
         ({"enum": ["1m", "15"]}, 1.5, "1m|15"),
         ({"enum": ["1.5", "15"]}, 1.5, "1.5"),
         ({"type": "string", "pattern": "^[A-Z]{3}$"}, " usd", "USD"),
-        ({"type": "array", "items": {"type": "string", "pattern": "^[A-Z]{3}$"}}, "usd,EUR", ["USD", "EUR"]),
+        ({"type": "array", "items": {"type": "string", "pattern": "^[A-Z]{3}$"}}, "usd,EUR", "array of strings"),
         ({"type": "array", "items": {"type": "string", "pattern": "^[a-z]$"}}, "a," * 50_000, "array of strings"),
         ({"type": "string", "pattern": "^(?=.*[A-Z]).{8,}$"}, "a password", "string, matching ^(?=.*[A-Z]).{8,}$"),
     ],
@@ -247,12 +247,12 @@ def test_relative_date_is_noted_with_its_meaning() -> None:
 
 def test_period_of_analytics_is_made_of_two_arguments() -> None:
     given = {"symbols": "aapl,MSFT", "interval": "1d", "calculations": "mean", "start": "2024-01-02"}
-    found = validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "end": "Feb 2024"})
+    found = validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "end": "2024-02-29"})
     assert found.arguments["range"] == ["2024-01-02", "2024-02-29"]
     assert found.arguments["symbols"] == "AAPL,MSFT"
     del given["start"]
-    assert validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "range": "6 months"}).arguments["range"] == ["6month"]
-    assert validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "range": "Q1 2024"}).problems
+    assert validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "range": "1month"}).arguments["range"] == ["1month"]
+    assert validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "range": "6 months"}).problems
 
 
 def test_bounds_are_found_in_names() -> None:

@@ -148,9 +148,7 @@ class ArgumentReader(ArgumentValidator):
             return value, False
         rule, bound = self.properties[name], argument_values.bound_of(name)
         if not self.accepts(name, value):
-            types = allowed_types(self.schema, rule)
-            is_list = "array" in types and "string" not in types
-            found = self._items(name, value) if is_list else self._meant(name, rule, value, bound, lambda one: one)
+            found = self._meant(name, rule, value, bound)
             return (value, False) if found is None else (found.value, found.is_noted)
         if name in self.ticker_patterns:
             separator = self.separator(name)
@@ -159,11 +157,11 @@ class ArgumentReader(ArgumentValidator):
             return self._tickers(name, value) if isinstance(value, str) else (value, False)
         return value, False
 
-    def _meant(self, name: str, rule: Any, value: Any, bound: Bound, whole: Callable[[Any], Any]) -> Proposal | None:
-        """Return what ``value``, which ``rule`` does not take, means; ``whole`` makes the argument of one like it."""
+    def _meant(self, name: str, rule: Any, value: Any, bound: Bound) -> Proposal | None:
+        """Return what ``value``, which ``rule`` does not take, means."""
 
         def fits(one: Any) -> bool:
-            return self.accepts(name, whole(one))
+            return self.accepts(name, one)
 
         types, options = allowed_types(self.schema, rule), keyword(self.schema, rule, "enum")
         is_text = "string" in types and options is None
@@ -232,21 +230,6 @@ class ArgumentReader(ArgumentValidator):
         if len(readings) == 1:
             for text, says_less in spellings(readings[0], bound):
                 yield Proposal(text, says_less or readings[0].is_relative)
-
-    def _items(self, name: str, value: Any) -> Proposal | None:
-        """Read each item of a list, which may be written as one text: ``2024-01-01, 2024-03-31``."""
-        rule = keyword(self.schema, self.properties[name], "items")
-        items = value if isinstance(value, list) else argument_values.listed_values(value)
-        items = items or ([value] if isinstance(value, str) else [])
-        read: list[Proposal] = []
-        for index, item in enumerate(items if len(items) <= _MAX_ITEMS else ()):
-            bound: Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
-            is_whole = self.accepts(name, [item])
-            found = Proposal(item, False) if is_whole else self._meant(name, rule, item, bound, lambda one: [one])
-            if found is None:
-                return None
-            read.append(found)
-        return Proposal([one.value for one in read], any(one.is_noted for one in read)) if read else None
 
     def _tickers(self, name: str, value: str) -> tuple[str, bool]:
         if self.ticker_patterns[name].fullmatch(value):
