@@ -120,8 +120,6 @@ def corrected(
 
 def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a call, in which ``select`` comes before the rows and columns that were chosen."""
-    from toolfold.results.select.grammar import rows_before_summary  # compiles its expressions
-
     beside = {name: options[name] for name in _OPTIONS if not is_blank(options.get(name))}
     given = beside.get("select")
     given = "; ".join(map(str, given)) if isinstance(given, list) else given
@@ -131,7 +129,7 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
         steps = select.split("; ")
         counted = [step for step in steps if _COUNTED.fullmatch(step)]
         parts = (first, *(step for step in steps if step not in counted), rest, *counted)
-        beside["select"] = rows_before_summary("; ".join(filter(None, parts)))
+        beside["select"] = "; ".join(filter(None, parts))
     elif select:
         beside["select"] = select
     return beside

@@ -37,7 +37,7 @@ from sqlglot import exp
 
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
-from toolfold.results.select.dialect import is_aggregate, to_sqlite
+from toolfold.results.select.dialect import to_sqlite
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
 from toolfold.results.select.names import invalid
 from toolfold.results.select.suggestions import BOUNDS, SIGNS, suggested
@@ -226,22 +226,6 @@ def kind_of_step(text: str) -> str:
     return ""
 
 
-def rows_before_summary(select: str) -> str:
-    """Return steps with those that choose rows before the one that leaves one row: it is about the rows chosen.
-
-    Before ``count`` they are not moved, only left out where they are there already: a count of 30 rows is 30.
-
-    >>> rows_before_summary("2025; median(close); limit 30")
-    '2025; limit 30; median(close)'
-    """
-    steps = [text.strip() for text, _ in split_outside(select, ";") if text.strip()]
-    at = next((place for place, step in enumerate(steps) if _is_summary(step)), len(steps))
-    before, after = steps[:at], [step for step in steps[at:] if step not in steps[:at]]
-    kinds = () if after[:1] == ["count"] else ("slice", "order", "top", "bottom")
-    rows = [step for step in after if kind_of_step(step) in kinds]
-    return "; ".join([*before, *rows, *(step for step in after if step not in rows)])
-
-
 def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:
     """Yield the members of an object as a guess has them: ``limit 3``, ``volume > 5``."""
     for key, part in value.items():
@@ -262,13 +246,6 @@ def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:
 
 def _listed(values: Iterable[Any]) -> str:
     return ", ".join(map(str, values))
-
-
-def _is_summary(text: str) -> bool:
-    if kind_of_step(text) != "items":
-        return False
-    trees = [tree.unalias() for tree in parse_items(_step(text, 0).clause.text)]
-    return all(any(map(is_aggregate, tree.walk())) and not isinstance(tree, exp.Predicate) for tree in trees)
 
 
 def _needs_answer(select: str) -> bool:
