@@ -39,6 +39,14 @@ _LOOKED_AT = 200
 _OF_A_ROW = (exp.Alias, exp.Column, exp.Max, exp.Min, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
 """What returns a value of a row, named or not: the answer shows it as it was sent."""
 
+_OF_STEPS = {
+    "change": "x - lag(x) OVER (ORDER BY date)",
+    "pct_change": "x / lag(x) OVER (ORDER BY date)",
+    "first": "first_value(x) OVER (ORDER BY date)",
+    "last": "first_value(x) OVER (ORDER BY date DESC)",
+}
+"""Functions of steps, whose order SQL states → what it has instead."""
+
 _NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
 
 
@@ -59,6 +67,9 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         _name_joined(tree, sources)
         _name_outputs(tree)
         tree = dialect.to_sqlite(tree)
+        for node in tree.walk():
+            if (name := dialect.function_of(node)) in _OF_STEPS:
+                raise invalid(f"{name} is not a function of SQL", f"Write {_OF_STEPS[name]}.")
         shown = _resolve(tree, sources, step)
         _name_order(tree)
         has_qualify = tree.find(exp.Qualify) is not None
@@ -208,7 +219,6 @@ def _resolve(tree: exp.Expr, sources: Mapping[str, _Source], step: Step) -> dict
     if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
         for source in sources.values():
             shown.update({source.rows.typed(column).sql: column.name for column in source.names.columns})
-    _complete(tree, sources)
     return shown
 
 
@@ -261,25 +271,3 @@ def _found(
             if (column := source.names.find(node.name, by_word=False)) is not None:  # notes on names are of steps
                 return source.rows.typed(column)
     return None
-
-
-def _complete(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
-    """Give ``first(x)`` and ``last(x)`` the dates of their table; refuse what needs an order of its own."""
-    for node in list(tree.walk()):
-        name = dialect.function_of(node)
-        if name in ("change", "pct_change"):
-            raise invalid(f"{name} is not a function of SQL", "Write x - lag(x) OVER (ORDER BY date).")
-        if name not in ("first", "last") or len(node.expressions) != 1:
-            continue
-        tables = [table for select in _selects_around(node)[:1] for table in _tables_of(select, sources)[0].items()]
-        alias, source = next((table for table in tables if table[1].names.date is not None), (*tables, ("", None))[0])
-        if source is None:
-            raise invalid(f"{name} needs the rows of a table", f"Write {name}_value(x) OVER (ORDER BY date).")
-        dated = source.names.date and source.rows.typed(source.names.date)
-        day = exp.Literal.number(1) if dated is None else exp.column(dated.sql, alias, quoted=True)
-        taken = {column.sql.lower() for column in source.names.columns}
-        row = next(name for name in ("rowid", "_rowid_", "oid", "") if name not in taken)
-        place: exp.Expr = exp.column(row, alias, quoted=True)
-        if source.rows.table.is_newest_first:
-            place = exp.Neg(this=place)
-        node.set("expressions", [node.expressions[0], day, place])
