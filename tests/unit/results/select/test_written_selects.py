@@ -139,7 +139,7 @@ def _select(columns: dict[str, list[Any]], select: str) -> Document:
         ({"and": [1], "x": [2]}, "x > 1 and x < 3", ["and", "x"], [(1, 2)]),
         ({"date": ["2026-01-01"], "10year": [739]}, "year < 2025", ["date", "10year"], []),
         ({"from": [1]}, 'columns: "from"', ["from"], [(1,)]),
-        ({"x": [1, 2]}, "SELECT sum(x) FROM data; sum(x)", ["sum(x)"], [(3,)]),
+        ({"x": [1, 2]}, 'SELECT sum(x) FROM data; "sum(x)"', ["sum(x)"], [(3,)]),
         # texts
         (_TEXTS, "t contains '''s'", ["t"], [("it's",)]),
         (_TEXTS, "t starts with 'SÃO'", ["t"], [("São x",)]),

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import coverage, dialect
 from toolfold.results.select.adapter import require_flat
@@ -80,14 +79,6 @@ class Query(RowSteps):
         shown = {column.name for column in self.names.columns}
         before = {column.name: text for column in query.names.columns}
         self.names.dropped = {name: by for name, by in {**query.names.dropped, **before}.items() if name not in shown}
-        self.names.columns = [replace(column, written=self._call_in(column.name)) for column in self.names.columns]
-
-    def _call_in(self, name: str) -> str:
-        """Return how the name of a column is written where it is a call of a function; empty where it is not."""
-        try:
-            return written_form(self._parsed(name)[0]) if name.endswith(")") else ""
-        except InvalidSelect:
-            return ""
 
     def _items(self, clause: Clause) -> None:
         if clause.text.startswith("* except "):
@@ -206,9 +197,6 @@ class Query(RowSteps):
             sql = self._add(_SHOWN_PARTS[unit].format(dated.sql))
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
             return Column(text, sql, kind, is_key=True, written=f'"{unit}"'), unit
-        if unit in ("hour", "minute") and self.names.date is not None and self.names.find(text) is None:
-            one = f"date_trunc('{unit}', {written_name(self.names.date.name)})"
-            self.names.note(f"{text} is that of any day, as a number; {one} is one {unit}.")
         trees = self._parsed(text)
         if len(trees) != 1 or self._is_summary(trees[0]):
             raise self._invalid(f"{quoted_name(text)} cannot group rows", "Write by and a column, or by month.")

@@ -16,10 +16,10 @@ from sqlglot import exp
 from toolfold.dates import bounds, first_day, moved
 from toolfold.results.select import dialect
 from toolfold.results.select.coverage import DAILY_DAYS, step_days
-from toolfold.results.select.dialect import argument_of, is_aggregate, kind_of, node_of
+from toolfold.results.select.dialect import is_aggregate, kind_of, node_of
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause
-from toolfold.results.select.names import written_name
+from toolfold.results.select.names import listed
 from toolfold.results.select.view import View, is_inside_aggregate, normal, text_of
 from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
@@ -67,11 +67,9 @@ class RowSteps(View):
         node = self._row(exp.Ordered(this=trees[0]))
         inner = node.this
         if inner.find(exp.Column) is None or (self._is_summary(trees[0]) and not self.partition):
-            meant = (argument_of(trees[0]) if is_aggregate(trees[0]) else None) or trees[0]
-            at = int(meant.name) if isinstance(meant, exp.Literal) and meant.is_int else 0
-            name = self.names.columns[at - 1].name if 0 < at <= len(self.names.columns) else meant.name
-            forms = [self.step.text.replace(text, written_name(name))]
-            raise self._invalid(f"{text_of(trees[0])} is the same for all rows, which it cannot sort", forms=forms)
+            columns = listed(one.name for one in self.names.columns)
+            raise self._invalid(f"{text_of(trees[0])} is the same for all rows, which it cannot sort",
+                                f"Name a column: {columns}.")  # fmt: skip
         collation = " COLLATE NOCASE" if kind_of(inner) is Kind.TEXT and isinstance(inner, exp.Column) else ""
         return f"{dialect.sql_of(inner)}{collation}"
 
