@@ -66,6 +66,7 @@ PARTS = {
     GapKind.MATCHES: """
         close > 300
         year != 2025
+        year = 2024; close
         year = 2023 or close > 300
         close > 300 or date = 2024-05 or year = 2023
         SELECT close FROM data WHERE date >= '2026-01-05' OR date < '2025'
@@ -113,12 +114,9 @@ PARTS = {
     GapKind.BEGINNING: """
         2024
         last 200 days; avg(close)
-        year = 2024; max(close)
-        year = 2024 or date = 2024-12-30; close
         date = 2024-05; max(close)
         since 2024; top 3 by volume
         SELECT avg(close) FROM data WHERE date LIKE '2024%'
-        SELECT close FROM data WHERE '2024' <= date
         SELECT close FROM data WHERE date IN ('2024-06-03', '2026-01-05')
         SELECT max(a.close) FROM data a JOIN data b ON a.close < b.close WHERE a.date >= '2024-01-01'
         2024-Q2

@@ -13,11 +13,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from toolfold.dates import bounds, parse_date
+from toolfold.dates import parse_date
 from toolfold.fuzzy import normalize
 from toolfold.models import Requested
 from toolfold.results.select import dialect, jmespath
-from toolfold.results.select.dialect import COMPARISONS, MIRRORED, NEIGHBOURS, function_of, is_aggregate, to_sqlite
+from toolfold.results.select.dialect import NEIGHBOURS, function_of, is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.names import PARTS_OF_DATES, find_table
 from toolfold.results.tables import DATE_NAMES, Table
@@ -132,31 +132,17 @@ class Request:
                 self._note(is_filtered=True)
 
     def _bounds(self, node: exp.Expr) -> tuple[str, str] | None:
-        """Return the bounds that a condition sets on the dates, of alternatives those of all; None: it is another."""
-        if isinstance(node, exp.Or):
-            sides = [self._bounds(side.unnest()) for side in node.flatten()]
-            lows, highs = ([side[end] for side in sides if side is not None] for end in (0, 1))
-            low, high = min(lows, default=""), "" if "" in highs else max(highs, default="")
-            return None if None in sides or not (low or high) else (low, high)
-        if isinstance(node, COMPARISONS) and isinstance(node.this, exp.Literal):
-            node = MIRRORED[type(node)](this=node.expression, expression=node.this)
-        if isinstance(node, exp.NEQ) or not self._has_dates(node.this):
+        """Return the bounds that a condition sets on the dates; None: it is another."""
+        if isinstance(node, exp.NEQ) or not isinstance(node.this, exp.Column) or not self._is_date(node.this.name):
             return None
         others = [node.args.get(key) for key in ("low", "high", "expression")] + node.expressions
         texts = [one.name.rstrip("%") for one in others if isinstance(one, exp.Literal)]
-        lows = sorted(filter(None, (_day(text, self._today, after=isinstance(node, exp.GT)) for text in texts)))
+        lows = sorted(filter(None, (_day(text, self._today) for text in texts)))
         highs = sorted(filter(None, (_day(text, self._today, is_high=not isinstance(node, exp.LT)) for text in texts)))
         if not lows:
             return None
         is_low, is_high = not isinstance(node, exp.LT | exp.LTE), not isinstance(node, exp.GT | exp.GTE)
         return lows[0] if is_low else "", highs[-1] if is_high else ""
-
-    def _has_dates(self, node: Any) -> bool:
-        """Return whether an expression is the dates, or the years of them."""
-        if isinstance(node, exp.Anonymous) and function_of(node) == "date_part":
-            unit, *rest = node.expressions
-            return unit.name == "year" and self._has_dates(rest[0])
-        return isinstance(node, exp.Column) and (self._is_date(node.name) or node.name.lower() == "year")
 
     def _is_date(self, name: str) -> bool:
         index = self._table.date_index
@@ -210,16 +196,14 @@ def _number_in(limit: exp.Expr | None) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _day(text: str, today: date, *, after: bool = False, is_high: bool = False) -> str:
+def _day(text: str, today: date, *, is_high: bool = False) -> str:
     """Return a date as the bound of a period, as precise as it is written; empty where it is not a date."""
     readings = parse_date(text, today) if text else []
     if len(readings) != 1:
         return ""
-    reading = readings[0]
-    if after and not reading.has_time:
-        return bounds(reading.high.strftime("%Y-%m-%d"))[0].isoformat()
-    if reading.has_time:
-        return reading.low.strftime("%Y-%m-%dT%H:%M:%S")
-    if reading.precision in ("quarter", "half"):
-        return (reading.high if is_high else reading.low).strftime("%Y-%m")
-    return reading.low.strftime("%Y-%m-%d")[: {"year": 4, "month": 7}.get(reading.precision, 10)]
+    (reading,) = readings
+    return (reading.high if is_high else reading.low).strftime(_FORMATS.get(reading.precision, "%Y-%m"))
+
+
+_FORMATS = {"year": "%Y", "day": "%Y-%m-%d", **dict.fromkeys(("minute", "second"), "%Y-%m-%dT%H:%M:%S")}
+"""Precision of a date → its bound; that of a quarter is a month."""
