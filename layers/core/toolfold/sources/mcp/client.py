@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -33,14 +32,10 @@ if TYPE_CHECKING:
     from mcp.client import Client, Transport
     from mcp.client.session import MessageHandlerFnT
     from mcp.shared.exceptions import MCPError
-    from pydantic import ValidationError
 
     from toolfold.sources.mcp.connection import Connection, SessionLimits
 
 T = TypeVar("T")
-
-_FIELD = re.compile(r"[A-Za-z_]{1,40}|[0-9]{1,6}")
-"""A name that is a field of the protocol in all likelihood; others are data of the server."""
 
 _HANDSHAKE_ERAS = ("2024-", "2025-")
 _CONNECTION_CLOSED = -32000
@@ -73,7 +68,6 @@ def to_fault(
 ) -> ServerFault | CallRefused:
     """Return what an error of the SDK means, or a group of errors, after a request or the start of a session."""
     from mcp.shared.exceptions import MCPError
-    from pydantic import ValidationError
 
     refusal = first_error(error, MCPError)
     cause = first_error(error, TransportError) or exchange.fault  # the former before anything was sent
@@ -82,23 +76,13 @@ def to_fault(
     is_of_http = exchange.status >= 401 or _OK < exchange.status < _BAD_REQUEST
     is_of_http |= exchange.status == _BAD_REQUEST and refusal is not None and refusal.code in _REFUSED_SESSION
     if cause is None and not is_of_http:
-        wrong = first_error(error, (RuntimeError, ValueError))
-        if is_unreadable(refusal) if refusal is not None else wrong is not None:
-            reason = place_of(wrong) if isinstance(wrong, ValidationError) else ""
-            if str(wrong).startswith("Unsupported protocol version"):
-                reason = "protocolVersion (unsupported)"
-            return ServerFault("malformed", was_sent=was_sent, exchange=exchange, reason=reason, log=stream.log)
+        is_wrong = first_error(error, (RuntimeError, ValueError)) is not None
+        if is_wrong if refusal is None else is_unreadable(refusal):
+            return ServerFault("malformed", was_sent=was_sent, exchange=exchange, log=stream.log)
         if kind == "closed" and refusal is not None and not is_closed(refusal):
             return CallRefused(refusal.code, refusal.message, refusal.data)
     said, cause = "" if refusal is None else own_text(refusal), cause or stream.fault
     return ServerFault(kind, was_sent=was_sent, exchange=exchange, cause=cause, server_text=said, log=stream.log)
-
-
-def place_of(error: ValidationError) -> str:
-    """Return which field of an answer is not as MCP wants it: ``tools.3.inputSchema.type (missing)``."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    names = [str(part) for part in first["loc"]]
-    return f"{'.'.join(names)} ({first['type']})" if names and all(_FIELD.fullmatch(name) for name in names) else ""
 
 
 def is_closed(error: MCPError) -> bool:
