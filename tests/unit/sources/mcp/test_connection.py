@@ -14,7 +14,7 @@ from toolfold.network.ssrf import is_secure_url
 from toolfold.settings import Settings
 from toolfold.sources.mcp.child_process import child_environment
 from toolfold.sources.mcp.connection import Connection, read_connection
-from toolfold.sources.mcp.listing import tool_fingerprint
+from toolfold.sources.mcp.fingerprint import tool_fingerprint
 
 COMMAND = ["uvx", "mcp-server-time", "--local-timezone=UTC"]
 

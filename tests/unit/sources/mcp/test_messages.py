@@ -35,8 +35,7 @@ from toolfold.sources.mcp.faults import (
     current_exchange,
 )
 from toolfold.sources.mcp.http_transport import GuardedTransport, StreamEnded, _LimitedStream, _redirect_target
-from toolfold.sources.mcp.listing import Listing, listed
-from toolfold.sources.mcp.session import MAX_SESSIONS, OpenSession, Sessions, ToolRequest, _requested_methods
+from toolfold.sources.mcp.session import MAX_SESSIONS, OpenSession, Sessions, ToolRequest, _requested_methods, listed
 
 OK = {"jsonrpc": "2.0", "id": 7, "result": {"content": []}}
 ANSWER = json.dumps(OK).encode()
@@ -122,22 +121,6 @@ def test_a_list_ends_where_no_further_page_begins(end: str | None) -> None:
 
     assert asyncio.run(read_all()) == []
     assert cursors == [None, "same"]
-
-
-def test_a_listing_is_kept_until_the_server_reports_a_change_also_while_it_is_read() -> None:
-    listing, cursors = Listing(), list[str | None]()
-
-    async def read_page(cursor: str | None) -> Any:
-        if not cursors:
-            listing.expire()
-        cursors.append(cursor)
-        return SimpleNamespace(tools=[], next_cursor=None)
-
-    async def find() -> list[str | None]:
-        return [await listing.find("berths", read_page) for _ in range(3)]
-
-    assert asyncio.run(find()) == [None] * 3
-    assert len(cursors) == 2
 
 
 def test_an_error_of_the_server_is_no_end_of_the_connection() -> None:

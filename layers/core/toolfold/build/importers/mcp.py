@@ -19,7 +19,7 @@ from toolfold.catalog.entries import Effect
 from toolfold.fuzzy import match_any
 from toolfold.network.ssrf import is_secure_url
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable
-from toolfold.sources.mcp.listing import canonical, tool_fingerprint
+from toolfold.sources.mcp.fingerprint import canonical, tool_fingerprint
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings

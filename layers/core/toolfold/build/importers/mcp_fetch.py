@@ -22,7 +22,6 @@ from toolfold.sources.base import AdapterContext
 from toolfold.sources.mcp.adapter import McpAdapter, import_sdk
 from toolfold.sources.mcp.connection import NO_HTTP_SSE
 from toolfold.sources.mcp.faults import McpFault, ServerFault
-from toolfold.sources.mcp.listing import TooManyTools
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -67,8 +66,6 @@ def ask(
             key = _token_of_user(source, key, process_settings)
         key = next(adapter.tokens.sent_keys(key, time.monotonic() + TIMEOUT_S))
         return asyncio.run(asyncio.wait_for(adapter.describe(key, includes, most_tools), TIMEOUT_S))
-    except TooManyTools as error:
-        raise failure(source.id, f"{error}; name those that are needed under include in source.yaml.") from None
     except TimeoutError:
         raise failure(source.id, f"the server did not answer in {TIMEOUT_S:g} s.") from None
     except McpFault as fault:
@@ -77,7 +74,9 @@ def ask(
         says = f" It says: {said!r}." if said else ""
         step = _last_lines(fault, adapter, key) if command else ""
         exchange = fault.exchange if isinstance(fault, ServerFault) else None
-        if exchange is not None and exchange.location:
+        if isinstance(fault, ServerFault) and fault.kind == "large":
+            step = " Name the tools that are needed under include in source.yaml."
+        elif exchange is not None and exchange.location:
             step = " Where that is the server that you mean, make it the url in source.yaml."
         elif exchange is not None and exchange.status == 401 and source.auth is None:
             step = " Where its users sign in, add it with --sign-in."

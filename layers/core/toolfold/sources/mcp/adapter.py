@@ -121,8 +121,7 @@ class McpAdapter(SourceAdapter):
         """Return what the server says about itself, over a connection for this alone, and the tools that are wanted.
 
         Raises:
-            McpFault: the server could not be reached, or its answer cannot be used.
-            TooManyTools: it lists more than ``max_tools``, or does not end.
+            McpFault: the server could not be reached, its answer cannot be used, or it lists more than ``max_tools``.
         """
         session = self._open_session(sent_key)
         try:

@@ -125,16 +125,16 @@ class ServerFault(McpFault):
 
     Attributes:
         kind: ``start``: there is no connection; ``timeout``: it is not there in time; ``closed``: it ended;
-            ``malformed``: the answer is not one of MCP.
+            ``malformed``: the answer is not one of MCP; ``large``: it lists too much.
         was_sent: whether the call may have reached the server.
         exchange: what the HTTP request met; None: there was none.
         cause: what is known of the reason.
-        reason: why a program could not be started, as the system says it, or what is wrong with the answer.
+        reason: why a program could not be started, as the system says it, or what is too large.
         server_text: what the server answered.
         log: the end of what a program wrote to stderr, for the person who adds it; no caller receives it.
     """
 
-    kind: Literal["start", "timeout", "closed", "malformed"]
+    kind: Literal["start", "timeout", "closed", "malformed", "large"]
     _: KW_ONLY
     was_sent: bool
     exchange: Exchange | None = None
@@ -239,9 +239,11 @@ class FaultTexts:
             return to_call_error(cause, self._source, self._max_bytes, self._hint)
         if isinstance(cause, InvalidResponse) or fault.kind == "malformed":
             failure = errors.UpstreamError if fault.was_sent else ConnectionNotPossible
-            reason = cause.reason if isinstance(cause, TooManyNotifications) else fault.reason
-            place = f": {reason}" if reason else ""
-            return failure(f"{title} sent something that is not a message of MCP{place}.", messages.CHECK_SERVER)
+            reason = f": {cause.reason}" if isinstance(cause, TooManyNotifications) else ""
+            return failure(f"{title} sent something that is not a message of MCP{reason}.", messages.CHECK_SERVER)
+        if fault.kind == "large":
+            problem = f"{title} cannot be read: {fault.reason}."
+            return errors.UpstreamError(problem, messages.TELL_OPERATOR_TO.filled(do="name tools under include."))
         if cause is None and exchange is not None and exchange.location:
             return errors.UpstreamError(
                 f"{title} redirects to {self.said(exchange.location, credentials)}, which is not followed.",

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,7 +35,7 @@ from toolfold.sources.mcp.faults import (
     ToolChanged,
     current_exchange,
 )
-from toolfold.sources.mcp.listing import Listing, TooManyTools, listed
+from toolfold.sources.mcp.fingerprint import tool_fingerprint
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -44,6 +46,29 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 60.0
 """Seconds for a server to start. A call waits until its own deadline only; the next one finds the server started."""
+
+LISTING_TTL_S = 300.0
+"""Seconds after which the tools are listed again before a call, to see whether their schemas have changed."""
+
+MAX_PAGES = 500
+"""Pages that are read of one listing."""
+
+
+async def listed(read_page: Callable[[str | None], Awaitable[ListToolsResult]]) -> AsyncIterator[dict[str, Any]]:
+    """Yield the tools as the server lists them, with the names of the protocol. ``read_page`` takes a cursor.
+
+    Raises:
+        ServerFault: the listing does not end.
+    """
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await read_page(cursor)
+        for tool in page.tools:
+            yield tool.model_dump(by_alias=True, exclude_unset=True)
+        if page.next_cursor in (None, "", cursor):  # at the end servers write no cursor, an empty or the same one
+            return
+        cursor = page.next_cursor
+    raise ServerFault("large", was_sent=False, reason=f"its list of tools has more than {MAX_PAGES} pages")
 
 
 @dataclass(frozen=True)
@@ -68,7 +93,8 @@ class Session:
 
     def __init__(self, connection: Connection, limits: SessionLimits) -> None:
         self._connection, self._limits = connection, limits
-        self._stream, self._listing, self._start = StreamState(), Listing(), Exchange()
+        self._stream, self._start = StreamState(), Exchange()
+        self._fingerprints, self._listing_ends_at, self._listing = dict[str, str](), -math.inf, asyncio.Lock()
         self._is_stopping = False
         loop = asyncio.get_running_loop()
         self._client: asyncio.Future[Client] = loop.create_future()
@@ -138,7 +164,6 @@ class Session:
         Raises:
             ServerFault: the server could not be reached, or its answer cannot be used.
             CallRefused: the server answered with an error of the protocol.
-            TooManyTools: it lists more than ``max_tools``, or does not end.
         """
         client = await asyncio.shield(self._client)
         session = client.session
@@ -147,7 +172,7 @@ class Session:
             if is_wanted(tool["name"]):
                 tools.setdefault(tool["name"], tool)
             if len(tools) > max_tools:
-                raise TooManyTools(f"it lists more than {max_tools:,} tools")
+                raise ServerFault("large", was_sent=False, reason=f"it lists more than {max_tools:,} tools")
         info = session.server_info
         names = {} if info is None else {"name": info.name, "title": info.title, "version": info.version}
         return {
@@ -184,17 +209,25 @@ class Session:
 
     async def _on_notification(self, message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
-            self._listing.expire()
+            self._listing_ends_at = -math.inf
 
     async def _check_tool(self, client: Client, request: ToolRequest) -> None:
         if not request.fingerprint:
             return
-        try:
-            found = await self._listing.find(request.name, lambda cursor: self._read_page(client, cursor))
-        except TooManyTools as error:
-            raise ServerFault("malformed", was_sent=False, reason=str(error)) from None
-        if found != request.fingerprint:
-            raise ToolChanged(is_gone=found is None)
+        async with self._listing:
+            if time.monotonic() >= self._listing_ends_at:
+                self._listing_ends_at = time.monotonic() + LISTING_TTL_S
+                found = dict[str, str]()
+                try:
+                    async for tool in listed(lambda cursor: self._read_page(client, cursor)):
+                        found.setdefault(tool["name"], tool_fingerprint(tool))
+                except BaseException:
+                    self._listing_ends_at = -math.inf
+                    raise
+                self._fingerprints = found
+        fingerprint = self._fingerprints.get(request.name)
+        if fingerprint != request.fingerprint:
+            raise ToolChanged(is_gone=fingerprint is None)
 
     async def _read_page(self, client: Client, cursor: str | None) -> ListToolsResult:
         from mcp_types import PaginatedRequestParams
