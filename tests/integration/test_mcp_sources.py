@@ -73,7 +73,7 @@ def test_images_sounds_resources_and_links_are_passed_on_unaltered(harbour: Sour
     found = harbour.call(f"{server}__documents")
     assert [block["type"] for block in found.blocks] == ["resource", "resource", "resource_link"]
     assert found.blocks[2] == {"type": "resource_link", "uri": "note://3", "name": "third", "_meta": {"pages": 2}}
-    assert "2 × resource, link to a resource" in found.text
+    assert "3 content blocks" in found.text
 
 
 def test_the_trace_of_the_client_is_passed_on(harbour: Sources, server: str) -> None:

@@ -1,7 +1,6 @@
 """What an answer of an MCP server becomes: data for ``select``, text, and content that is passed on as it is."""
 
 import json
-import tracemalloc
 from typing import Any
 
 from tests.support.cpu_time import cpu_within
@@ -13,7 +12,7 @@ IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png", "annotations"
 AUDIO = {"type": "audio", "data": "aGk=", "mimeType": "audio/wav", "_meta": {"x": 1}}
 RESOURCE = {"type": "resource", "resource": {"uri": "note://1", "text": "Low tide.", "_meta": {"page": 2}}}
 SHOWN = "(in the content block)"
-RETURNED = "The call returned:"
+ONE_BLOCK = "The call returned 1 content block."
 HOLOGRAM = {"type": "hologram", "x": 1}
 LINK = {"type": "resource_link", "uri": "note://2", "name": "two"}
 
@@ -36,13 +35,6 @@ def test_an_answer_keeps_all_that_the_server_sent() -> None:
         *(({"content": [text(before + form.format(json.dumps(ROWS, indent=1)))]}, "json", ROWS,
            [text("2 rows:")] if before else [])
           for form in ("{}", "```json\n{}\n```", "```\n{}\n```\n") for before in ("", "2 rows:\n", "2 rows:\n\n")),
-        # as Python writes it
-        *(({"content": [text(before + repr(data))]}, "json", data, [text("2 rows:")] if before else [])
-          for data in (ROWS, [{"a'b": True}], {"a": None, "b": [True, False, -1.5e-7]},
-                       [{"a'b": 'say "hi"', "c": "O'Neil \"x\" \\\\ \\x41 \n\x07\x9f\u2028 é None 'True'"}])
-          for before in ("", "2 rows:\n")),
-        *(({"content": [text(other)]}, "text", other, [])
-          for other in ("{'a': Decimal('1.5')}", "{'a': (1, 2)}", "{'a'}", "{'a': 1} and {'b': 2}", "{'it''s': 1}")),
         ({"content": [text("2 rows:\n[]"), IMAGE]}, "text", "2 rows:\n[]", [IMAGE]),
         *(({"content": [text(other)]}, "text", other, [])
           for other in ("As he says\n[1]", "# Use\nPut this\n```json\n{}\n```", "```json\n{}\n```\nand so on",
@@ -73,11 +65,11 @@ def test_an_answer_keeps_all_that_the_server_sent() -> None:
         ({"content": [text("Done")], "structuredContent": {"ok": True, "message": "Done"}}, "json",
          {"ok": True, "message": "Done"}, []),
         ({"content": [RESOURCE], "structuredContent": {"content": [RESOURCE]}}, "text",
-         "The call returned: resource.", [RESOURCE]),
+         ONE_BLOCK, [RESOURCE]),
         ({"content": [text("one"), IMAGE], "structuredContent": {"result": [{**text("one"), "_meta": None}, IMAGE]}},
          "text", "one", [IMAGE]),
         ({"content": [RESOURCE], "structuredContent": {**RESOURCE, "annotations": None}}, "text",
-         "The call returned: resource.", [RESOURCE]),
+         ONE_BLOCK, [RESOURCE]),
         ({"content": [text({"branch": "main", "message": None})], "structuredContent": {"branch": "main"}}, "json",
          {"branch": "main"}, []),
         # structuredContent may be any JSON since 2026-07-28.
@@ -87,9 +79,9 @@ def test_an_answer_keeps_all_that_the_server_sent() -> None:
         ({"content": [IMAGE, text("A picture")]}, "text", "A picture", [IMAGE]),
         ({"content": [text("2 rows:"), text(ROWS)]}, "json", ROWS, [text("2 rows:")]),
         ({"content": [IMAGE, text(ROWS), LINK]}, "json", ROWS, [IMAGE, LINK]),
-        ({"content": [IMAGE] * 2 + [LINK]}, "text", f"{RETURNED} 2 × image, link to a resource.", [IMAGE, IMAGE, LINK]),
-        ({"content": [RESOURCE]}, "text", "The call returned: resource.", [RESOURCE]),
-        ({"content": [HOLOGRAM]}, "text", "The call returned: content block.", [HOLOGRAM]),
+        ({"content": [IMAGE] * 2 + [LINK]}, "text", "The call returned 3 content blocks.", [IMAGE, IMAGE, LINK]),
+        ({"content": [RESOURCE]}, "text", ONE_BLOCK, [RESOURCE]),
+        ({"content": [HOLOGRAM]}, "text", ONE_BLOCK, [HOLOGRAM]),
         ({"content": []}, "text", "The call succeeded; it returned no content.", []),
         ({"content": [text(" \n")]}, "text", "The call succeeded; it returned no content.", []),
         ({}, "text", "The call succeeded; it returned no content.", []),
@@ -112,15 +104,6 @@ def test_text_in_the_notation_of_python_is_read_in_linear_time() -> None:
     with cpu_within(5):
         for odd in ("{'a': '" + "\\'" * 50_000, "[{'" * 50_000, "{'a': " + "'b' " * 50_000, "{'a':" + '"' * 100_001):
             assert parse_result({"content": [text(f"{odd}}}")]}).body == f"{odd}}}"
-
-
-def test_long_texts_in_the_notation_of_python_take_bounded_memory() -> None:
-    tracemalloc.start()
-    for long in ("a" * 500_000, "\n" * 250_000):
-        assert json.loads(parse_result({"content": [text(repr([long]))]}).body) == [long]
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 50 * 500_000
 
 
 def test_what_is_no_content_is_refused() -> None:

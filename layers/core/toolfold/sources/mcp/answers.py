@@ -8,8 +8,7 @@ the server sent                       the answer
 text blocks, one of them JSON         JSON: the first such block
 text blocks that each are JSON        JSON: a list of them
 one text: lines of JSON objects, or   that JSON; the line is a text block behind it
-JSON in a fence or behind one line,
-also as Python writes it
+JSON in a fence or behind one line
 other text                            the text of the first block
 images, audio, resources, links,      content blocks behind the text, unaltered
 and further text
@@ -20,14 +19,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolfold.models import ParsedResponse
-
-_NAMES = {"image": "image", "audio": "audio clip", "resource": "resource", "resource_link": "link to a resource"}
-"""Type of a content block → its name."""
+from toolfold.text_safety import counted
 
 _BEHIND_LINE = re.compile(
     r"(?:(?P<line>(?!```)[^\n]{1,300})\n\s*)?(?:```\w*[ \t]*\n(?P<fenced>.*)\n[ \t]*```|(?P<bare>[{\[].*[}\]]))",
@@ -35,16 +31,6 @@ _BEHIND_LINE = re.compile(
 )
 """JSON that is all of a text but for one line before it, in a fence of Markdown or not."""
 
-_PYTHON = re.compile(
-    r"""'(?P<text>(?:[^'\\]++|\\.)*+)(?:'|\Z)|"(?P<quoted>(?:[^"\\]++|\\.)*+)(?:"|\Z)|\b(?P<constant>None|True|False)\b""",
-    re.DOTALL,
-)
-"""What Python writes otherwise than JSON, texts and three constants. A text that does not end is read once, too.
-
-Nothing is given back (``++``, ``*+``): for what could be, a long text would take 150 times its memory.
-"""
-
-_ESCAPED = re.compile(r'\\(.)|"', re.DOTALL)
 _NO_CONTENT = "The call succeeded; it returned no content."
 
 
@@ -59,45 +45,45 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
         value, others = _unwrapped(structured, content)
         if isinstance(value, str):
             return _parse_text(value, others)
-        shown = {block["data"] for block in others if isinstance(block.get("data"), str) and block["data"]}
-        return ParsedResponse("json", _dumps(_without(value, shown)), blocks=_encode(others))
-    if not any(block["type"] != "text" or block["text"].strip() for block in content):
-        return ParsedResponse("text", _NO_CONTENT)
+        body = _dumps(value)
+        for block in others:  # the bytes of images and sounds stand in their blocks
+            if isinstance(data := block.get("data"), str) and data:
+                body = body.replace(_dumps(data), '"(in the content block)"')
+        return ParsedResponse("json", body, blocks=_encode(others))
     texts = [block for block in content if block["type"] == "text"]
-    if not texts:  # a sentence about them, for those who see text alone
-        counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
-        named = ", ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
-        return ParsedResponse("text", f"The call returned: {named}.", blocks=_encode(content))
+    if not texts and content:  # a sentence about them, for those who see text alone
+        return ParsedResponse(
+            "text", f"The call returned {counted(len(content), 'content block')}.", blocks=_dumps(content)
+        )
+    if len(texts) == len(content) and not any(block["text"].strip() for block in texts):
+        return ParsedResponse("text", _NO_CONTENT)
     values = [_json_value(block["text"]) for block in texts]
     if len(texts) > 1 and len(texts) == len(content) and None not in values:
         return ParsedResponse("json", _dumps(values))
-    main, value = next((found for found in zip(texts, values, strict=True) if found[1] is not None), (texts[0], None))
-    others = [block for block in content if block is not main]
-    if value is None and len(texts) > 1:
-        return ParsedResponse("text", main["text"], blocks=_encode(others))
-    return _parse_text(main["text"], others)
+    main = next((block for block, value in zip(texts, values, strict=True) if value is not None), texts[0])
+    return _parse_text(main["text"], [block for block in content if block is not main])
 
 
 def _parse_text(text: str, others: Sequence[Mapping[str, Any]]) -> ParsedResponse:
-    """Return the answer that is one text: JSON, where all of it is, but for a line before it."""
-    value, body = _in_json(text.strip())
-    if value is not None:
-        return ParsedResponse("json", body, blocks=_encode(others))
-    lines = list(filter(None, map(str.strip, body.split("\n"))))
-    rows = f"[{','.join(lines)}]"
-    if len(lines) > 1 and all(line[0] == "{" for line in lines) and _json_value(rows) is not None:
-        return ParsedResponse("json", rows, blocks=_encode(others))
-    found = _BEHIND_LINE.fullmatch(body)
-    value, data = (None, "") if found is None else _in_json((found["fenced"] or found["bare"] or "").strip())
-    # A number in brackets behind a line may be a note to it.
-    if found is None or not (isinstance(value, dict) or any(isinstance(item, dict) for item in value or ())):
+    """Return the answer that is one text: JSON, where all of it is, but for a line before it or a fence around it."""
+    lines = list(filter(None, map(str.strip, text.split("\n"))))
+    rows = f"[{','.join(lines)}]" if len(lines) > 1 and all(line[0] == "{" for line in lines) else ""
+    body = next((one for one in (rows, text.strip()) if _json_value(one) is not None), None)
+    found = None if body is not None else _BEHIND_LINE.fullmatch(text.strip())
+    if found is not None:
+        data = (found["fenced"] or found["bare"] or "").strip()
+        value = _json_value(data)
+        # A number in brackets behind a line may be a note to it.
+        if isinstance(value, dict) or any(isinstance(item, dict) for item in value or ()):
+            body = data
+            others = [{"type": "text", "text": found["line"].strip()}, *others] if found["line"] else others
+    if body is None:
         return ParsedResponse("text", text, blocks=_encode(others))
-    before = [{"type": "text", "text": found["line"].strip()}] if found["line"] else []
-    return ParsedResponse("json", data, blocks=_encode([*before, *others]))
+    return ParsedResponse("json", body, blocks=_encode(others))
 
 
 def failure_text(result: Mapping[str, Any]) -> str:
-    r"""Return what a failed result says: the answer that it would be, with further texts; empty for no content.
+    r"""Return what a failed result says: its texts, and the data that they do not repeat; empty for no content.
 
     >>> failure_text({"content": [{"type": "text", "text": "no berth"}], "structuredContent": {"code": "E1"}})
     'no berth\n{"code":"E1"}'
@@ -106,16 +92,15 @@ def failure_text(result: Mapping[str, Any]) -> str:
         ValueError: it is not a result of ``tools/call``.
     """
     content, structured = _read(result)
-    found = parse_result(result)
-    holders = (block.get("resource", block) for block in json.loads(found.blocks or "[]"))
+    value, others = (None, content) if structured is None else _unwrapped(structured, content)
+    holders = (block.get("resource", block) for block in others)
     texts = [one["text"] for one in holders if isinstance(one, dict) and isinstance(one.get("text"), str)]
-    # Without a text of the server, the answer is a sentence of toolfold about the content.
-    is_said = structured is not None or any(block["type"] == "text" and block["text"].strip() for block in content)
-    body = [found.body] if is_said else []
-    return "\n".join([*texts, *body] if found.kind == "json" else [*body, *texts])
+    if structured is not None:
+        texts.append(value if isinstance(value, str) else _dumps(value))
+    return "\n".join(texts)
 
 
-def _read(result: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Any]:
+def _read(result: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], Any]:
     """Return the content of a result, and its structured content; None where that is missing, or all of it again."""
     content = result.get("content", [])
     if not isinstance(content, list) or not all(
@@ -129,24 +114,16 @@ def _read(result: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Any]:
     content = [block for block in content if not block["type"].startswith("toolfold/")]
     structured = result.get("structuredContent")
     # Frameworks make structured content of all of the content again, for tools that return content.
-    is_repeated = structured is not None and content and _given(_items(_wrapped(structured))) == _given(content)
-    return content, None if is_repeated else structured
+    if structured is not None and content:
+        wrapped = _wrapped(structured)
+        if _signature(wrapped if isinstance(wrapped, list) else [wrapped]) == _signature(content):
+            return content, None
+    return content, structured
 
 
 def _wrapped(structured: Any) -> Any:
     """Return what a framework may have wrapped: the only member of an object; anything else as it is."""
     return next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else structured
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _given(value: Any) -> Any:
-    """Return a value without the members that are null, which libraries write or leave out."""
-    if isinstance(value, dict):
-        return {key: _given(inner) for key, inner in value.items() if inner is not None}
-    return [_given(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _unwrapped(structured: Any, content: Sequence[Mapping[str, Any]]) -> tuple[Any, list[Mapping[str, Any]]]:
@@ -156,22 +133,18 @@ def _unwrapped(structured: Any, content: Sequence[Mapping[str, Any]]) -> tuple[A
     files as "content". A text beside data may be a message of it, as a sentence besides.
     """
     value = _wrapped(structured)
-    whole, items = _signature(value), [_signature(item) for item in _items(value)]
-    readings = [_readings(block) for block in content]
+    whole, items = _signature(value), [_signature(item) for item in (value if isinstance(value, list) else [value])]
+    readings = [_readings(block["text"]) if block["type"] == "text" else frozenset[str]() for block in content]
     texts = list(filter(None, readings))
     is_each = len(texts) == len(items) > 0 and all(item in reading for item, reading in zip(items, texts, strict=True))
-    is_said = is_each or any(whole in reading for reading in texts)
     said = structured.values() if isinstance(structured, dict) else ()
     known = {whole, _signature(structured), *items, *(_signature(text) for text in said if isinstance(text, str))}
     others = [block for block, reading in zip(content, readings, strict=True) if known.isdisjoint(reading)]
-    return value if is_said else structured, others
+    return value if is_each or any(whole in reading for reading in texts) else structured, others
 
 
-def _readings(block: Mapping[str, Any]) -> frozenset[str]:
-    """Return the signatures of what a text may be: itself, and the value that it spells; none of other content."""
-    if block["type"] != "text":
-        return frozenset()
-    text = block["text"]
+def _readings(text: str) -> frozenset[str]:
+    """Return the signatures of what a text may be: itself, and the value that it spells."""
     try:
         return frozenset((_signature(text), _signature(json.loads(text))))
     except (ValueError, RecursionError):
@@ -179,17 +152,17 @@ def _readings(block: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _signature(value: Any) -> str:
-    """Return what equal values have in common: JSON without an order of members, and without those that are null."""
-    return json.dumps(_given(value), sort_keys=True)
+    """Return what equal values have in common: JSON without an order of members, and without those that are null.
 
+    Libraries write such members, or leave them out.
+    """
 
-def _without(value: Any, shown: Container[str]) -> Any:
-    """Return a value without the bytes of images and sounds that are content blocks."""
-    if isinstance(value, dict):
-        return {key: _without(inner, shown) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_without(inner, shown) for inner in value]
-    return "(in the content block)" if isinstance(value, str) and value in shown else value
+    def given(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: given(inner) for key, inner in value.items() if inner is not None}
+        return [given(inner) for inner in value] if isinstance(value, list) else value
+
+    return json.dumps(given(value), sort_keys=True)
 
 
 def _json_value(text: str) -> Any:
@@ -201,28 +174,6 @@ def _json_value(text: str) -> Any:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) else None
-
-
-def _in_json(text: str) -> tuple[Any, str]:
-    r"""Return the object or list that a text is, as JSON or as Python writes it, and its JSON; else None and the text.
-
-    >>> _in_json("{'name': \"O'Neil\", 'paid': None}")
-    ({'name': "O'Neil", 'paid': None}, '{"name": "O\'Neil", "paid": null}')
-    """
-    value = _json_value(text)
-    if value is None and text[:1] in ("{", "[") and text[-1] in "]}":
-        in_json = _PYTHON.sub(_of_python, text)
-        value = _json_value(in_json)
-        text = text if value is None else in_json
-    return value, text
-
-
-def _of_python(found: re.Match[str]) -> str:
-    if found["constant"]:
-        return {"None": "null", "True": "true", "False": "false"}[found["constant"]]
-    spelled = {"'": "'", "x": "\\u00", None: '\\"'}
-    inner = found["quoted"] if found["text"] is None else found["text"]
-    return f'"{_ESCAPED.sub(lambda sign: spelled.get(sign[1], sign[0]), inner)}"'
 
 
 def _encode(blocks: Sequence[Mapping[str, Any]]) -> str:
