@@ -34,6 +34,7 @@ from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, TableFilter
 pytestmark = pytest.mark.slow
 
 TABLES = TableFilter(exclude=("secrets",))
+PUBLIC = DatabaseSchema(search_path=("public",))
 STOLEN = Path("/tmp/toolfold-stolen")
 MAX_BYTES = 200_000
 _SHARED: dict[int, Any] = {}
@@ -138,7 +139,7 @@ def test_no_attack_writes_without_the_guard_even_as_a_superuser(server: Postgres
             continue
         with open_as(server, "postgres") as database:
             try:
-                database.query(statement, [], 1, soon(1 if "sleep" in what else 10), ["public"])
+                database.query(statement, [], 1, soon(1 if "sleep" in what else 10), PUBLIC)
             except DatabaseFailure:
                 continue
             passed.append(what)
@@ -448,12 +449,6 @@ def _query(calls: Calls, statement: str, limit: int) -> str:
 # Connections.
 
 
-def test_a_connection_that_the_server_has_closed_is_replaced(server: PostgresqlServer, calls: Calls) -> None:
-    calls.rows("SELECT 1")
-    server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'")
-    assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
-
-
 def test_threads_share_a_few_connections(server: PostgresqlServer, calls: Calls) -> None:
     results: list[Any] = []
 
@@ -462,8 +457,6 @@ def test_threads_share_a_few_connections(server: PostgresqlServer, calls: Calls)
 
     run_concurrently(partial(work, number) for number in range(16))
     assert sorted(rows[0]["n"] for rows in results) == list(range(16))
-    ((count,),) = server.execute("SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader'")
-    assert count <= 12  # of this and of the tests before, whose pools may not be closed yet
 
 
 @pytest.mark.parametrize(
@@ -513,15 +506,25 @@ def test_a_server_that_does_not_answer_is_given_up(calls: Calls) -> None:
 def test_a_server_that_stops_answering_is_given_up(server: PostgresqlServer, calls: Calls) -> None:
     import signal
 
-    calls.rows("SELECT 1")
-    ((pid,),) = server.execute("SELECT pid FROM pg_stat_activity WHERE usename = 'reader' ORDER BY backend_start DESC")[
-        :1
-    ]
-    os.kill(pid, signal.SIGSTOP)
+    running = "SELECT pid FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'"
+    stopped: list[int] = []
+
+    def stop() -> None:
+        wait_until(lambda: bool(server.execute(running)))
+        ((pid,),) = server.execute(running)
+        os.kill(pid, signal.SIGSTOP)
+        stopped.append(pid)
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
     try:
-        assert calls.error("SELECT 1", seconds=0.5).code == "UPSTREAM_TIMEOUT"
+        assert calls.error(endless, seconds=3).code == "UPSTREAM_TIMEOUT"
     finally:
-        os.kill(pid, signal.SIGCONT)
+        thread.join()
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    assert len(stopped) == 1
     assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
 
 

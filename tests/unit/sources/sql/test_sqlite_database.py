@@ -167,8 +167,7 @@ def test_the_authorizer_holds_alone(tmp_path: Path) -> None:
     """A connection that may write, with the authorizer and without everything else."""
     path = create_sqlite(tmp_path / "writable.db")
     with closing(SqliteDatabase(path, TABLES, 100_000)) as database, closing(sqlite3.connect(path)) as connection:
-        database.read_schema(soon())
-        connection.set_authorizer(database.authorizer)
+        connection.set_authorizer(sqlite_database.authorizer_of(database.read_schema(soon())))
         writes = [sql_attacks.SQLITE[what] for what in _WRITES]
         assert accepted(lambda one: connection.execute(one).fetchall(), writes, sqlite3.Error, sqlite3.Warning) == []
 

@@ -1,28 +1,28 @@
 """The adapter of SQL databases: it lists the tables, describes one, and answers queries, each as JSON text.
 
-A few connections stay open between calls. The database binds the values of parameters; they are never put into the
-text of a statement.
+Each call opens a connection, so that none is older than a restart of the database, new rights of the role, or another
+file. The database binds the values of parameters; they are never put into the text of a statement.
 """
 
 from __future__ import annotations
 
 import importlib
 import logging
+import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from queue import Empty, LifoQueue
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from contextlib import closing, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.results.render import dumps_compact
 from toolfold.sources.base import SourceAdapter
-from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error
+from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
-from toolfold.sources.sql.schema import MAX_BYTES, MAX_ROWS, DatabaseSchema, SqlSettings, Table
+from toolfold.sources.sql.schema import MAX_BYTES, MAX_ROWS, DatabaseSchema, Rows, SqlSettings, Table
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 from toolfold.text_safety import counted
 
@@ -40,9 +40,6 @@ T = TypeVar("T")
 _SCHEMA_TTL_S = 60.0
 """Seconds for which the tables are cached to check statements against."""
 
-_MIN_SCHEMA_AGE_S = 1.0
-"""Seconds after which they are read again for a table or column that is not among them."""
-
 
 def open_database(settings: SqlSettings, connection_string: str, max_bytes: int, deadline: float) -> Database:
     """Open a connection, and check that its role can only read."""
@@ -54,25 +51,7 @@ def open_database(settings: SqlSettings, connection_string: str, max_bytes: int,
 
 
 _MAX_CONNECTIONS = 4
-"""Connections of one process to one database. On Lambda there is one call at a time, and so one connection."""
-
-_MAX_IDLE_S = 240
-"""Firewalls and load balancers drop a connection that was idle for 300 seconds or more, often without a word."""
-
-_KEEPS_CONNECTION = OF_STATEMENT | {FailureKind.TOO_LARGE}
-"""Failures of a statement. After every other one the connection is not used again."""
-
-
-class _Slot(NamedTuple):
-    database: Database
-    connection_string: str
-    used_at: float
-
-
-def _close_all(slots: LifoQueue[_Slot | None]) -> None:
-    while not slots.empty():
-        if slot := slots.get():
-            slot.database.close()
+"""Connections of one process to one database at the same time. On Lambda there is one call at a time."""
 
 
 class DatabaseReader:
@@ -80,10 +59,7 @@ class DatabaseReader:
 
     def __init__(self, settings: SqlSettings, max_bytes: int) -> None:
         self._settings, self._max_bytes = settings, max_bytes
-        self._slots: LifoQueue[_Slot | None] = LifoQueue()  # the connection that was used last is the first
-        for _ in range(_MAX_CONNECTIONS):
-            self._slots.put(None)
-        weakref.finalize(self, _close_all, self._slots)
+        self._connections = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._known: tuple[str, float, DatabaseSchema] | None = None
 
     @property
@@ -93,7 +69,7 @@ class DatabaseReader:
 
     def list_tables(self, connection_string: str, deadline: float) -> str:
         """Return all tables with their columns."""
-        schema = self._read_schema(connection_string, deadline)
+        schema = self._tables(connection_string, deadline)
         listed = dumps_compact([_table_entry(table, schema) for table in schema.tables])
         if len(listed.encode()) > self._max_bytes:
             raise DatabaseFailure(FailureKind.TOO_LARGE)
@@ -101,7 +77,7 @@ class DatabaseReader:
 
     def describe_table(self, connection_string: str, deadline: float, name: str) -> str:
         """Return the columns of one table."""
-        schema = self._read_schema(connection_string, deadline)
+        schema = self._tables(connection_string, deadline)
         table = schema.find(name)
         if table is None:
             raise DatabaseFailure(FailureKind.NO_TABLE, name)
@@ -123,19 +99,22 @@ class DatabaseReader:
         """
         from toolfold.sources.sql.guard import check_statement
 
-        schema = self._read_schema(connection_string, deadline, _SCHEMA_TTL_S)
-        try:
-            guarded = check_statement(statement, self._settings.dialect, schema, params)
-        except DatabaseFailure as failure:
-            if failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
-                raise
-            schema = self._read_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
-            guarded = check_statement(statement, self._settings.dialect, schema, params)
-        rows = self._run(
-            connection_string,
-            deadline,
-            lambda database: database.query(guarded, params, limit, deadline, schema.search_path),
-        )
+        def work(database: Database) -> Rows:
+            now, known, dialect = time.monotonic(), self._known, self._settings.dialect
+            is_known = known is not None and known[0] == connection_string and now - known[1] < _SCHEMA_TTL_S
+            schema = (
+                known[2] if known is not None and is_known else self._read_schema(database, connection_string, deadline)
+            )
+            try:
+                guarded = check_statement(statement, dialect, schema, params)
+            except DatabaseFailure as failure:
+                if not is_known or failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
+                    raise
+                schema = self._read_schema(database, connection_string, deadline)
+                guarded = check_statement(statement, dialect, schema, params)
+            return database.query(guarded, params, limit, deadline, schema)
+
+        rows = self._run(connection_string, deadline, work)
         if not rows.lines:
             return f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}'
         count = counted(len(rows.lines), "row")
@@ -143,50 +122,30 @@ class DatabaseReader:
         return f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
-        """Return what ``work`` returns for a connection; end its statement when the client cancels the call.
-
-        A connection that the server has closed while it was idle is replaced, and ``work`` is done again: once.
-        """
+        """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
         context = client_call.current()
+        if not self._connections.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise DatabaseFailure(FailureKind.BUSY)
         try:
-            slot = self._slots.get(timeout=max(0.0, deadline - time.monotonic()))
-        except Empty:
-            raise DatabaseFailure(FailureKind.BUSY) from None
-        database, kept = slot.database if slot else None, None
-        if slot and (slot.connection_string != connection_string or time.monotonic() - slot.used_at > _MAX_IDLE_S):
-            slot.database.close()
-            database = None
-        try:
-            while True:
-                is_new = database is None
-                database = database or open_database(self._settings, connection_string, self._max_bytes, deadline)
-                try:
-                    with context.on_cancel(database.cancel):
-                        result = work(database)
-                    if not context.is_cancelled:  # too late, it may hit the next statement
-                        kept = database
-                        return result
-                except DatabaseFailure as failure:
-                    kept = database if failure.kind in _KEEPS_CONNECTION and not context.is_cancelled else None
-                    if not context.is_cancelled and (is_new or failure.kind is not FailureKind.BROKEN):
-                        raise
-                finally:
-                    if kept is None:
-                        database.close()
-                        database = None
-                if context.is_cancelled:
-                    raise DatabaseFailure(FailureKind.CANCELLED)
+            opened = open_database(self._settings, connection_string, self._max_bytes, deadline)
+            with closing(opened) as database, context.on_cancel(database.cancel):
+                return work(database)
+        except DatabaseFailure:
+            if context.is_cancelled:
+                raise DatabaseFailure(FailureKind.CANCELLED) from None
+            raise
         finally:
-            self._slots.put(_Slot(kept, connection_string, time.monotonic()) if kept else None)
+            self._connections.release()
 
-    def _read_schema(self, connection_string: str, deadline: float, max_age_s: float = 0.0) -> DatabaseSchema:
-        """Return the tables, as they were read by the same connection string at most ``max_age_s`` ago."""
-        now, known = time.monotonic(), self._known
-        if known and known[0] == connection_string and now - known[1] < max_age_s:
-            return known[2]
-        schema = self._run(connection_string, deadline, lambda database: database.read_schema(deadline))
-        self._known = (connection_string, now, schema)
+    def _read_schema(self, database: Database, connection_string: str, deadline: float) -> DatabaseSchema:
+        """Return the tables as they are now."""
+        schema = database.read_schema(deadline)
+        self._known = (connection_string, time.monotonic(), schema)
         return schema
+
+    def _tables(self, connection_string: str, deadline: float) -> DatabaseSchema:
+        work = partial(self._read_schema, connection_string=connection_string, deadline=deadline)
+        return self._run(connection_string, deadline, work)
 
 
 def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:

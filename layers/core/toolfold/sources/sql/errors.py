@@ -211,6 +211,3 @@ _NAMED: dict[FailureKind, Callable[[str, str, DatabaseSchema], tuple[str, str]]]
     FailureKind.NO_FUNCTION: _no_function,
 }
 """Problems with a name: functions of the name that return what is wrong, and which name may be meant."""
-
-OF_STATEMENT = frozenset(kind for kind in FailureKind if kind in _NAMED or kind.value[0] is _OF_SQL)
-"""Failures whose reason is the statement."""

@@ -346,10 +346,10 @@ class PostgresqlDatabase:
         parameters: Sequence[Any] | Mapping[str, Any],
         limit: int,
         deadline: float,
-        search_path: Sequence[str] = (),
+        schema: DatabaseSchema | None = None,
     ) -> Rows:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
-        with self._transaction(deadline, search_path):
+        with self._transaction(deadline, schema.search_path if schema else ()):
             pgconn = self._connection.pgconn
             _checked(pgconn.prepare(b"", statement.encode()), statement)
             described = _checked(pgconn.describe_prepared(b""), statement)

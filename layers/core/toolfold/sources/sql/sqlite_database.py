@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import sqlite3
 import time
@@ -208,25 +207,17 @@ def sqlite_path(connection_string: str) -> Path:
     return Path(path)
 
 
-def _stat(path: Path) -> os.stat_result | None:
-    """Return the status of a file; None: there is no file."""
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
-    except OSError:
-        raise DatabaseFailure(FailureKind.NOT_READABLE) from None
-
-
 def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sqlite3.Connection:
     """Open a database that exists, for reading alone.
 
     The file is not opened beside SQLite: closing it would end the locks of the other connections of this process.
     """
-    file = _stat(path)
-    if file is None:
-        raise DatabaseFailure(FailureKind.NO_DATABASE)
-    if not file.st_size or not path.is_file():
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        is_missing = isinstance(error, FileNotFoundError)
+        raise DatabaseFailure(FailureKind.NO_DATABASE if is_missing else FailureKind.NOT_READABLE) from None
+    if not size or not path.is_file():
         raise DatabaseFailure(FailureKind.NOT_A_DATABASE if path.is_file() else FailureKind.NOT_READABLE)
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
@@ -252,10 +243,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, tables: TableFilter, max_bytes: int, deadline: float = math.inf) -> None:
         self._tables, self._max_bytes = tables, max_bytes
-        self._path, self._file = path, _stat(path)  # one that replaces it before it is opened is opened again
         self._connection = open_read_only(path, max_bytes, deadline)
-        self._schema = DatabaseSchema()
-        self._schema_version: int | None = None  # not read yet
 
     def close(self) -> None:
         """Close the connection."""
@@ -269,11 +257,7 @@ class SqliteDatabase:
     def read_schema(self, deadline: float) -> DatabaseSchema:
         """Return the tables as they are now."""
         with self._running("", deadline):
-            (version,) = self._connection.execute("PRAGMA schema_version").fetchone()
-            if version != self._schema_version:
-                self._schema = _read_schema(self._connection, self._tables, deadline)
-                self._schema_version = version
-            return self._schema
+            return _read_schema(self._connection, self._tables, deadline)
 
     def query(
         self,
@@ -281,17 +265,17 @@ class SqliteDatabase:
         parameters: Sequence[Any] | Mapping[str, Any],
         limit: int,
         deadline: float,
-        search_path: Sequence[str] = (),
+        schema: DatabaseSchema | None = None,
     ) -> Rows:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
-        self.read_schema(deadline)
+        schema = schema or self.read_schema(deadline)
         values: Any = [*map(_as_value, parameters)]
         if isinstance(parameters, Mapping):
             values = {name: _as_value(value) for name, value in parameters.items()}
         lines = list[str]()
         size = 0
         with (
-            self._running(statement, deadline, self.authorizer),
+            self._running(statement, deadline, authorizer_of(schema)),
             closing(self._connection.execute(statement, values)) as cursor,
         ):
             if cursor.description is None:
@@ -309,31 +293,10 @@ class SqliteDatabase:
                 lines.append(line)
         return Rows(names, lines)
 
-    @property
-    def authorizer(self) -> Authorizer:
-        """What a statement may do. A view may read any table: its definition is the operator's."""
-        readable = {table.name.lower() for table in self._schema.tables}
-        left_out = {name.lower() for _, name in self._schema.left_out}
-        has_views = any(table.kind == "view" for table in self._schema.tables)
-
-        def may_read(table: str, column: str, view: str) -> bool:
-            if table in readable or (_is_shadow(table, readable) and table in left_out):
-                return True
-            if is_internal(table):
-                return False
-            # Without a column: the rows of a subquery, a common table expression or a view are counted, and SQLite
-            # does not say of which view.
-            return view in readable or (not column and (has_views or table not in left_out))
-
-        return Authorizer(may_read, SQLITE_FUNCTIONS, _PRAGMAS)
-
     @contextmanager
     def _running(self, statement: str, deadline: float, authorizer: Authorizer | None = None) -> Iterator[None]:
         if time.monotonic() >= deadline:
             raise DatabaseFailure(FailureKind.TIMEOUT)
-        file = _stat(self._path)
-        if not (file and self._file and os.path.samestat(file, self._file)):  # another file has its name
-            raise DatabaseFailure(FailureKind.BROKEN)
         self._connection.execute(f"PRAGMA busy_timeout={int(_wait_for_lock_s(deadline) * 1000)}").close()
         try:
             with bounded(self._connection, deadline, authorizer):
@@ -346,3 +309,21 @@ class SqliteDatabase:
 
 def _wait_for_lock_s(deadline: float) -> float:
     return max(0.0, min(deadline - time.monotonic(), _MAX_WAIT_FOR_LOCK_S))
+
+
+def authorizer_of(schema: DatabaseSchema) -> Authorizer:
+    """Return what a statement may do. A view may read any table: its definition is the operator's."""
+    readable = {table.name.lower() for table in schema.tables}
+    left_out = {name.lower() for _, name in schema.left_out}
+    has_views = any(table.kind == "view" for table in schema.tables)
+
+    def may_read(table: str, column: str, view: str) -> bool:
+        if table in readable or (_is_shadow(table, readable) and table in left_out):
+            return True
+        if is_internal(table):
+            return False
+        # Without a column: the rows of a subquery, a common table expression or a view are counted, and SQLite
+        # does not say of which view.
+        return view in readable or (not column and (has_views or table not in left_out))
+
+    return Authorizer(may_read, SQLITE_FUNCTIONS, _PRAGMAS)
