@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints, model_validator
 from toolfold.build.importers import base
 from toolfold.build.schema import Model, Paragraph
 from toolfold.catalog.allow_list import own_variable
-from toolfold.catalog.entries import Source
+from toolfold.catalog.tokenizer import words
 from toolfold.errors import CallError, SourceError
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT, open_database
 from toolfold.sources.sql.errors import DIALECT_NAMES, DatabaseFailure, FailureKind, to_call_error
@@ -107,9 +107,9 @@ _MAX_SUMMARY = 70
 _TIMEOUT_S = 60.0
 """Seconds for connecting and for reading all tables."""
 
-_MAX_COLUMNS = 12
+_MAX_COLUMNS = 120
+"""Characters of the columns of one table in it."""
 _MAX_ALIASES = 60
-_NOT_IN_ALIAS = re.compile(r"[^a-z0-9]+")
 
 
 class SqlImporter(base.Importer[SqlSourceSettings]):
@@ -145,13 +145,22 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         source = settings.as_source("", settings.connection())
         try:
             connection_string = base.key_of_deployment(source, process_settings)
-        except CallError as error:
-            raise _error(folder, f"{error.message} {error.suggestion}") from error
+        except CallError as refusal:
+            raise _error(folder, f"{refusal.message} {refusal.suggestion}") from refusal
         progress(f"Reading the tables of {source.title} …")
-        schema = _read_schema(folder, source, connection_string)
-        notes = []
-        if unusable := schema.skipped_note():
-            notes.append(f"{unusable[0].upper()}{unusable[1:]}")
+        deadline = time.monotonic() + _TIMEOUT_S
+        try:
+            with closing(
+                open_database(SqlSettings.from_source(source), connection_string, MAX_BYTES, deadline)
+            ) as opened:
+                schema = opened.read_schema(deadline)
+        except DatabaseFailure as failure:
+            error = to_call_error(
+                failure, title=source.title, dialect=settings.dialect, max_bytes=MAX_BYTES, statement="", schema=None
+            )
+            is_role = failure.kind is FailureKind.ROLE
+            raise _error(folder, failure.detail if is_role else f"{error.message} {error.suggestion}") from error
+        notes = [note[0].upper() + note[1:]] if (note := schema.skipped_note()) else []
         if not schema.tables:
             problem = "the role may read no table that tables.include and schemas name; grant SELECT, or correct them"
             raise _error(folder, ". ".join([problem, *notes]))
@@ -168,24 +177,6 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         )
 
 
-def _read_schema(folder: Path, source: Source, connection_string: str) -> DatabaseSchema:
-    settings = SqlSettings.from_source(source)
-    deadline = time.monotonic() + _TIMEOUT_S
-    try:
-        database = open_database(settings, connection_string, MAX_BYTES, deadline)
-        try:
-            return database.read_schema(deadline)
-        finally:
-            database.close()
-    except DatabaseFailure as failure:
-        if failure.kind is FailureKind.ROLE:
-            raise _error(folder, failure.detail) from None
-        error = to_call_error(
-            failure, title=source.title, dialect=settings.dialect, max_bytes=MAX_BYTES, statement="", schema=None
-        )
-        raise _error(folder, f"{error.message} {error.suggestion}") from error
-
-
 def _by_name(tables: Sequence[Table]) -> dict[str, Table]:
     return {".".join(filter(None, (table.schema, table.name))): table for table in tables}
 
@@ -199,12 +190,11 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
     names = [schema.display_name(table) for table in tables]
     first, listed = names[0], _listed(names, 400)
     example = f"SELECT * FROM {first} LIMIT 5"  # noqa: S608 - an example for a model
-    words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
-    outlines = []
-    for name, one in zip(names, tables, strict=True):
-        columns = [schema.sql_name(column.name) for column in one.columns]
-        more = ", …" if len(columns) > _MAX_COLUMNS else ""
-        outlines.append(f"{name} ({', '.join(columns[:_MAX_COLUMNS])}{more})")
+    aliases = (" ".join(words(table.name))[:90] for table in tables)
+    outlines = [
+        f"{schema.display_name(table)} ({_listed([schema.sql_name(one.name) for one in table.columns], _MAX_COLUMNS)})"
+        for table in tables
+    ]
     tool = functools.partial(base.Tool, where=lambda *_: where, effect="read")
     query = tool(
         "query",
@@ -237,15 +227,12 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
         answer={"rows": ["rows"], "kind": "typed"},
         tags=("sql", "query"),
         example={"sql": example},
-        aliases=list(dict.fromkeys(filter(None, words)))[:_MAX_ALIASES],
+        aliases=list(dict.fromkeys(filter(None, aliases)))[:_MAX_ALIASES],
         example_queries=["query the database with sql", "count rows in a table", "join tables"],
     )
     list_tables = tool(
         "list_tables",
-        parameters={
-            "properties": {},
-            "additionalProperties": False,
-        },
+        parameters={"properties": {}, "additionalProperties": False},
         title=f"List the tables of {title}",
         summary=f"Tables and views of {title}, with descriptions and columns",
         description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as they "

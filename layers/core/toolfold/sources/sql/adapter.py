@@ -10,10 +10,9 @@ import importlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolfold import client_call
 from toolfold.catalog.reader import damaged
@@ -22,7 +21,7 @@ from toolfold.results.render import dumps_compact
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
-from toolfold.sources.sql.schema import MAX_BYTES, MAX_ROWS, DatabaseSchema, Rows, SqlSettings, Table
+from toolfold.sources.sql.schema import MAX_BYTES, MAX_ROWS, DatabaseSchema, SqlSettings, Table
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 from toolfold.text_safety import counted
 
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     """One connection to a database, used by one thread at a time. Every method raises ``DatabaseFailure``."""
 
 logger = logging.getLogger("toolfold")
-
-T = TypeVar("T")
 
 _SCHEMA_TTL_S = 60.0
 """Seconds for which the tables are cached to check statements against."""
@@ -69,7 +66,8 @@ class DatabaseReader:
 
     def list_tables(self, connection_string: str, deadline: float) -> str:
         """Return all tables with their columns."""
-        schema = self._tables(connection_string, deadline)
+        with self._connected(connection_string, deadline) as database:
+            schema = self._read_schema(database, connection_string, deadline)
         listed = dumps_compact([_table_entry(table, schema) for table in schema.tables])
         if len(listed.encode()) > self._max_bytes:
             raise DatabaseFailure(FailureKind.TOO_LARGE)
@@ -77,9 +75,9 @@ class DatabaseReader:
 
     def describe_table(self, connection_string: str, deadline: float, name: str) -> str:
         """Return the columns of one table."""
-        schema = self._tables(connection_string, deadline)
-        table = schema.find(name)
-        if table is None:
+        with self._connected(connection_string, deadline) as database:
+            schema = self._read_schema(database, connection_string, deadline)
+        if (table := schema.find(name)) is None:
             raise DatabaseFailure(FailureKind.NO_TABLE, name)
         columns = [{**vars(column), "name": schema.sql_name(column.name)} for column in table.columns]
         return dumps_compact({**_table_entry(table, schema), "columns": columns})
@@ -99,37 +97,36 @@ class DatabaseReader:
         """
         from toolfold.sources.sql.guard import check_statement
 
-        def work(database: Database) -> Rows:
-            now, known, dialect = time.monotonic(), self._known, self._settings.dialect
-            is_known = known is not None and known[0] == connection_string and now - known[1] < _SCHEMA_TTL_S
-            schema = (
-                known[2] if known is not None and is_known else self._read_schema(database, connection_string, deadline)
-            )
+        with self._connected(connection_string, deadline) as database:
+            known, dialect = self._known, self._settings.dialect
+            if known and known[0] == connection_string and time.monotonic() - known[1] < _SCHEMA_TTL_S:
+                schema = known[2]
+            else:
+                known, schema = None, self._read_schema(database, connection_string, deadline)
             try:
                 guarded = check_statement(statement, dialect, schema, params)
             except DatabaseFailure as failure:
-                if not is_known or failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
+                if not known or failure.kind is not FailureKind.NO_TABLE:
                     raise
                 schema = self._read_schema(database, connection_string, deadline)
                 guarded = check_statement(statement, dialect, schema, params)
-            return database.query(guarded, params, limit, deadline, schema)
-
-        rows = self._run(connection_string, deadline, work)
+            rows = database.query(guarded, params, limit, deadline, schema)
         if not rows.lines:
             return f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}'
         count = counted(len(rows.lines), "row")
         why = f"the answer has the first {count} only; aggregate, filter, or use LIMIT and OFFSET"
         return f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
 
-    def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
-        """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
+    @contextmanager
+    def _connected(self, connection_string: str, deadline: float) -> Iterator[Database]:
+        """Open a connection, whose statement is ended when the client cancels the call."""
         context = client_call.current()
         if not self._connections.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise DatabaseFailure(FailureKind.BUSY)
         try:
             opened = open_database(self._settings, connection_string, self._max_bytes, deadline)
             with closing(opened) as database, context.on_cancel(database.cancel):
-                return work(database)
+                yield database
         except DatabaseFailure:
             if context.is_cancelled:
                 raise DatabaseFailure(FailureKind.CANCELLED) from None
@@ -142,10 +139,6 @@ class DatabaseReader:
         schema = database.read_schema(deadline)
         self._known = (connection_string, time.monotonic(), schema)
         return schema
-
-    def _tables(self, connection_string: str, deadline: float) -> DatabaseSchema:
-        work = partial(self._read_schema, connection_string=connection_string, deadline=deadline)
-        return self._run(connection_string, deadline, work)
 
 
 def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:
