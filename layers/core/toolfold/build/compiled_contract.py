@@ -35,7 +35,7 @@ from toolfold.catalog.skills import SkillFile
 from toolfold.sources.http_api.binding import Parameter
 from toolfold.sources.http_api.styles import Method, QueryStyle
 from toolfold.sources.mcp import connection as mcp
-from toolfold.sources.sql.schema import SqlSettings, TableFilter
+from toolfold.sources.sql.schema import SqlSettings
 
 Texts = Annotated[list[str], Field(max_length=1000)]
 Schema = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "$ref": DIALECT})]
@@ -246,7 +246,7 @@ PARTS = {
     "Head": Head,
     "HttpCall": HttpCall,
     "SkillCall": SkillCall,
-    "DatabaseConnection": _entry(SqlSettings, "tables", base=Limits, **get_type_hints(TableFilter)),
+    "DatabaseConnection": _entry(SqlSettings, base=Limits),
     "McpConnection": _entry(mcp.Connection, "url", "headers", max_response_bytes=_McpBytes | None),
     **{name: get_args(of)[0] if get_origin(of) is NotRequired else of for name, of in _SECTIONS.items()},
     "tools": Tool,

@@ -25,10 +25,10 @@ from toolfold.sources.sql import sqlite_database
 from toolfold.sources.sql.adapter import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.guard import check_statement
-from toolfold.sources.sql.schema import Rows, SqlSettings, TableFilter
+from toolfold.sources.sql.schema import Rows, SqlSettings
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, open_read_only, sqlite_path
 
-TABLES = TableFilter(exclude=("secrets",))
+TABLES = SqlSettings("sqlite", exclude=("secrets",))
 STOLEN = Path("/tmp/toolfold-stolen.db")
 """What the attacks would create."""
 
@@ -111,7 +111,7 @@ def test_views_that_cannot_be_planned_are_left_out_and_named(tmp_path: Path, mon
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE VIEW lost AS SELECT * FROM nowhere")
         other.executescript("\n".join(["CREATE VIEW v00 AS SELECT id FROM orders;", *levels]))
-    reader = DatabaseReader(SqlSettings("sqlite", TABLES), 100_000)
+    reader = DatabaseReader(TABLES, 100_000)
     with ends_within(1):
         listed = json.loads(reader.list_tables(str(path), soon()))
     assert {"orders", "spending", "v00", "v03"} < {table["name"] for table in listed["tables"]}

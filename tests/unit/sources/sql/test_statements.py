@@ -17,7 +17,6 @@ from toolfold.sources.sql.schema import (
     DatabaseSchema,
     SqlSettings,
     Table,
-    TableFilter,
     column_names,
     sql_name,
 )
@@ -123,7 +122,7 @@ def test_names_are_written_as_sql_needs_them() -> None:
 
 
 def test_patterns_choose_tables() -> None:
-    tables = TableFilter(("public", "s*"), ("orders*", "sales.*"), ("*_old", "sales.secret"))
+    tables = SqlSettings("postgresql", ("public", "s*"), ("orders*", "sales.*"), ("*_old", "sales.secret"))
     assert [tables.has_schema(name) for name in ("public", "sales", "other")] == [True, True, False]
     named = [("public", "orders"), ("public", "ORDERS_2"), ("public", "orders_old"), ("sales", "x"), ("public", "x")]
     assert [tables.has_table(*one) for one in named] == [True, True, False, True, False]

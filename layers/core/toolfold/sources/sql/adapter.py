@@ -41,8 +41,8 @@ _SCHEMA_TTL_S = 60.0
 def open_database(settings: SqlSettings, connection_string: str, max_bytes: int, deadline: float) -> Database:
     """Open a connection, and check that its role can only read."""
     if settings.dialect == "sqlite":
-        return SqliteDatabase(sqlite_path(connection_string), settings.tables, max_bytes, deadline)
-    database = PostgresqlDatabase(connection_string, settings.tables, max_bytes, deadline)
+        return SqliteDatabase(sqlite_path(connection_string), settings, max_bytes, deadline)
+    database = PostgresqlDatabase(connection_string, settings, max_bytes, deadline)
     database.check_role(deadline)
     return database
 

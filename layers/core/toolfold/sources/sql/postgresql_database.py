@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.results.values import sql_identifier
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
-from toolfold.sources.sql.schema import Column, DatabaseSchema, Rows, Table, TableFilter, column_names
+from toolfold.sources.sql.schema import Column, DatabaseSchema, Rows, SqlSettings, Table, column_names
 from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class PostgresqlDatabase:
         deadline: when the connection must be there, by the monotonic clock.
     """
 
-    def __init__(self, connection_string: str, tables: TableFilter, max_bytes: int, deadline: float) -> None:
+    def __init__(self, connection_string: str, tables: SqlSettings, max_bytes: int, deadline: float) -> None:
         self._tables, self._max_bytes = tables, max_bytes
         try:
             import psycopg

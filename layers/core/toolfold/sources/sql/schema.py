@@ -93,8 +93,8 @@ class Table:
 
 
 @dataclass(frozen=True)
-class TableFilter:
-    """Decide which tables a source has.
+class SqlSettings:
+    """Which tables of a database a source has.
 
     Attributes:
         schemas: patterns of schemas. SQLite has none.
@@ -102,9 +102,19 @@ class TableFilter:
         exclude: the same, for tables that are left out although ``include`` names them.
     """
 
+    dialect: Literal["sqlite", "postgresql"]
     schemas: tuple[str, ...] = ("public",)
     include: tuple[str, ...] = ("*",)
     exclude: tuple[str, ...] = ()
+
+    @classmethod
+    def from_source(cls, source: Source) -> SqlSettings:
+        """Return the settings in the catalog's entry of ``source``."""
+        connection: Mapping[str, Any] = source.connection
+        if not is_part("DatabaseConnection", connection):
+            raise damaged(f"the connection of source {source.id!a} is not one of a database")
+        patterns = [name for name in ("schemas", "include", "exclude") if name in connection]
+        return cls(connection["dialect"], **{name: tuple(connection[name]) for name in patterns})
 
     def has_schema(self, schema: str) -> bool:
         """Return whether the tables of ``schema`` may be read."""
@@ -112,11 +122,8 @@ class TableFilter:
 
     def has_table(self, schema: str, name: str) -> bool:
         """Return whether a table of an accepted schema may be read."""
-        return _matches(schema, name, self.include) and not _matches(schema, name, self.exclude)
-
-
-def _matches(schema: str, name: str, patterns: Iterable[str]) -> bool:
-    return match_any((name.lower(), f"{schema}.{name}".lower()), map(str.lower, patterns))
+        names = (name.lower(), f"{schema}.{name}".lower())
+        return match_any(names, map(str.lower, self.include)) and not match_any(names, map(str.lower, self.exclude))
 
 
 @dataclass(frozen=True)
@@ -207,20 +214,3 @@ MAX_ROWS = 1000
 
 MAX_BYTES = 20_000_000
 """Bytes of one answer as JSON: what a function with 512 MB can parse and select from."""
-
-
-@dataclass(frozen=True)
-class SqlSettings:
-    """How one database is read."""
-
-    dialect: Literal["sqlite", "postgresql"]
-    tables: TableFilter = field(default_factory=TableFilter)
-
-    @classmethod
-    def from_source(cls, source: Source) -> SqlSettings:
-        """Return the settings in the catalog's entry of ``source``."""
-        connection: Mapping[str, Any] = source.connection
-        if not is_part("DatabaseConnection", connection):
-            raise damaged(f"the connection of source {source.id!a} is not one of a database")
-        patterns = [name for name in ("schemas", "include", "exclude") if name in connection]
-        return cls(connection["dialect"], TableFilter(**{name: tuple(connection[name]) for name in patterns}))

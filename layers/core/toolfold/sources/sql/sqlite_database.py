@@ -27,8 +27,8 @@ from toolfold.sources.sql.schema import (
     Column,
     DatabaseSchema,
     Rows,
+    SqlSettings,
     Table,
-    TableFilter,
     column_names,
     sql_name,
 )
@@ -56,7 +56,7 @@ _VIEW_S, _VIEWS_S = 0.25, 2.0
 """Seconds for planning one view and all of them: views of views of views take a time that doubles with each."""
 
 
-def _read_schema(connection: sqlite3.Connection, tables: TableFilter, deadline: float) -> DatabaseSchema:
+def _read_schema(connection: sqlite3.Connection, tables: SqlSettings, deadline: float) -> DatabaseSchema:
     """Return the tables that ``tables`` accepts; views that cannot be planned are skipped."""
     found, left_out, skipped, virtual = [], set(), [], set()
     views_deadline = min(deadline, time.monotonic() + _VIEWS_S)
@@ -221,7 +221,7 @@ def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sq
         raise DatabaseFailure(FailureKind.NOT_A_DATABASE if path.is_file() else FailureKind.NOT_READABLE)
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        wait_s = _wait_for_lock_s(deadline)
+        wait_s = max(0.0, min(deadline - time.monotonic(), _MAX_WAIT_FOR_LOCK_S))
         connection = sqlite3.connect(uri, timeout=wait_s, uri=True, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
         raise to_failure(error, "") from None
@@ -241,7 +241,7 @@ def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sq
 class SqliteDatabase:
     """One connection to an SQLite database. Used by one thread at a time."""
 
-    def __init__(self, path: Path, tables: TableFilter, max_bytes: int, deadline: float = math.inf) -> None:
+    def __init__(self, path: Path, tables: SqlSettings, max_bytes: int, deadline: float = math.inf) -> None:
         self._tables, self._max_bytes = tables, max_bytes
         self._connection = open_read_only(path, max_bytes, deadline)
 
@@ -297,7 +297,6 @@ class SqliteDatabase:
     def _running(self, statement: str, deadline: float, authorizer: Authorizer | None = None) -> Iterator[None]:
         if time.monotonic() >= deadline:
             raise DatabaseFailure(FailureKind.TIMEOUT)
-        self._connection.execute(f"PRAGMA busy_timeout={int(_wait_for_lock_s(deadline) * 1000)}").close()
         try:
             with bounded(self._connection, deadline, authorizer):
                 yield
@@ -305,10 +304,6 @@ class SqliteDatabase:
             failure = to_failure(error, statement)
             is_late = time.monotonic() >= deadline and failure.kind is not FailureKind.BUSY
             raise (DatabaseFailure(FailureKind.TIMEOUT) if is_late else failure) from None
-
-
-def _wait_for_lock_s(deadline: float) -> float:
-    return max(0.0, min(deadline - time.monotonic(), _MAX_WAIT_FOR_LOCK_S))
 
 
 def authorizer_of(schema: DatabaseSchema) -> Authorizer:
