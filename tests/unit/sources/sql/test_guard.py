@@ -208,25 +208,22 @@ def test_a_table_that_is_left_out_hides_one_of_a_later_schema() -> None:
     assert check_statement("SELECT * FROM b.t", "postgresql", schema)
 
 
-def test_a_refusal_says_where() -> None:
+def test_a_refusal_says_why() -> None:
     rows = [
-        ("SELECT o.id, o.wipe_all FROM orders o", FailureKind.STATEMENT, 13),
-        ("SELECT '1'::vector", FailureKind.STATEMENT, None),  # a table that is left out has this name
-        ("SELECT '1'::money2", FailureKind.STATEMENT, 12),
-        ("SELECT *\nFROM ordrs", FailureKind.NO_TABLE, 14),
-        ("SELECT pg_sleep(1)", FailureKind.NO_FUNCTION, 7),
-        ("SELECT 1; SELECT 2", FailureKind.NOT_ALLOWED, 8),
-        ("SELECT * FORM orders", FailureKind.SYNTAX, 14),
-        ("SELECT id FROM orders ORDER BY user", FailureKind.STATEMENT, 31),
-        ("SELECT id\u00a0FROM orders", FailureKind.NOT_ALLOWED, 9),
-        ("SELECT $1+$2, $1+$2", FailureKind.NOT_ALLOWED, 7),
-        ("SELECT 'x", FailureKind.SYNTAX, None),
-        ("SELECT (1", FailureKind.SYNTAX, None),
+        ("SELECT o.id, o.wipe_all FROM orders o", FailureKind.STATEMENT),
+        ("SELECT '1'::vector", FailureKind.STATEMENT),  # a table that is left out has this name
+        ("SELECT '1'::money2", FailureKind.STATEMENT),
+        ("SELECT *\nFROM ordrs", FailureKind.NO_TABLE),
+        ("SELECT pg_sleep(1)", FailureKind.NO_FUNCTION),
+        ("SELECT 1; SELECT 2", FailureKind.NOT_ALLOWED),
+        ("SELECT * FORM orders", FailureKind.SYNTAX),
+        ("SELECT id FROM orders ORDER BY user", FailureKind.STATEMENT),
+        ("SELECT id\u00a0FROM orders", FailureKind.NOT_ALLOWED),
+        ("SELECT $1+$2, $1+$2", FailureKind.NOT_ALLOWED),
+        ("SELECT 'x", FailureKind.SYNTAX),
+        ("SELECT (1", FailureKind.SYNTAX),
     ]
-
-    for statement, kind, offset in rows:
-        failure = refusal(statement, "postgresql")
-        assert (failure.kind, None if offset is None else failure.offset) == (kind, offset), statement
+    assert differences(lambda statement: refusal(statement, "postgresql").kind, rows) == {}
 
 
 @pytest.mark.parametrize(

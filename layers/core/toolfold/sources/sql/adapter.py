@@ -93,7 +93,7 @@ class DatabaseReader:
         """Return the first rows of a statement.
 
         Raises:
-            DatabaseFailure: the statement is refused, or fails. ``offset`` is the character of ``statement``.
+            DatabaseFailure: the statement is refused, or fails.
         """
         from toolfold.sources.sql.guard import check_statement
 

@@ -90,7 +90,7 @@ class FailureKind(Enum):
         Text("Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit."),
     )
     DATABASE = (errors.UpstreamError, "{title} failed to run the statement.", TRY_AGAIN)
-    SYNTAX = (_OF_SQL, "it cannot be read: {detail}", Text("Correct it there and call again."))
+    SYNTAX = (_OF_SQL, "it cannot be read: {detail}", Text("Correct it and call again."))
     NOT_ALLOWED = (_OF_SQL, "{detail}", Text("Write one SELECT; the database cannot be changed."))
     STATEMENT = (_OF_SQL, "{detail}", Text("Correct the statement and call again."))
     NO_TABLE = "no table"
@@ -104,12 +104,11 @@ class DatabaseFailure(Exception):
     Attributes:
         kind: why.
         detail: what it says about the statement: a name, or a sentence. Never about the connection.
-        offset: the character of the statement at which the problem is, from 0; None: unknown.
     """
 
-    def __init__(self, kind: FailureKind, detail: str = "", offset: int | None = None) -> None:
+    def __init__(self, kind: FailureKind, detail: str = "") -> None:
         super().__init__(kind.name)
-        self.kind, self.detail, self.offset = kind, detail, offset
+        self.kind, self.detail = kind, detail
 
 
 DIALECT_NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
@@ -134,7 +133,7 @@ def to_call_error(
     """
     if failure.kind in _NAMED:
         problem, step = _NAMED[failure.kind](failure.detail, statement, schema or DatabaseSchema())
-        return _invalid_sql(failure, statement, problem, step)
+        return errors.InvalidArguments(f"{'sql' if statement else 'table'}: {problem}.", step)
     words: tuple[type[errors.CallError], str, Text] = failure.kind.value
     kind, problem, next_step = words
     detail = failure.detail or "it does more than read the tables of this source"
@@ -143,22 +142,9 @@ def to_call_error(
         fields["how_to_add"] = how_to_add("sql")
     problem = problem.format(**fields, detail=detail)
     if kind is _OF_SQL:
-        return _invalid_sql(failure, statement, problem, next_step)
+        problem = f"sql: {problem}."
     details = {"retryable": True} if issubclass(kind, Retryable) else {}
     return kind(problem, next_step.filled(**fields), **details)
-
-
-def _invalid_sql(
-    failure: DatabaseFailure, statement: str, problem: str, suggestion: str | Text
-) -> errors.InvalidArguments:
-    """Return the error of a statement, with the line and column at which the problem is, both from 1."""
-    if failure.offset is None or not statement:
-        argument = "table" if failure.kind is FailureKind.NO_TABLE and not statement else "sql"
-        return errors.InvalidArguments(f"{argument}: {problem}.", suggestion)
-    before = statement[: max(0, failure.offset)]
-    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    where = f"(line {line}, column {column})"
-    return errors.InvalidArguments(f"sql: {problem} {where}.", suggestion, line=line, column=column)
 
 
 def _no_table(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:

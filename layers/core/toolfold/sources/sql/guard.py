@@ -95,12 +95,12 @@ def check_statement(
         _check_types(tokens, tree, schema)
     for node in tree.walk():
         if not isinstance(node, _ALLOWED) or isinstance(node, _REFUSED):
-            raise _refused(f"{node.key.upper()} is not available", _offset(node))
+            raise _refused(f"{node.key.upper()} is not available")
         # Not that of ``pg_catalog.lower(x)``, of a type, or of ``(x).*``, which calls no function.
         is_name = isinstance(node.parent, exp.DataType) or isinstance(node.expression, exp.Func | exp.Star)
         if isinstance(node, exp.Dot) and not is_name:
             problem = "a field of a value is not available; name a column of a table"
-            raise DatabaseFailure(FailureKind.STATEMENT, problem, _offset(node))
+            raise DatabaseFailure(FailureKind.STATEMENT, problem)
         if isinstance(node, exp.In) and node.args.get("field") is not None:
             raise _refused("IN takes a list or a SELECT in parentheses")  # in SQLite a name there is a table
     references = _References(tree, dialect, schema)
@@ -130,7 +130,7 @@ def _tokenize(statement: str, dialect: str) -> list[Token]:
     if len(statement) > MAX_STATEMENT_CHARS:
         raise _refused(f"it has {len(statement):,} characters; {MAX_STATEMENT_CHARS:,} are allowed")
     if "\0" in statement:
-        raise _refused("it has a null character", statement.index("\0"))
+        raise _refused("it has a null character")
     try:
         tokens = _read(statement, dialect)
     except TokenError:
@@ -145,16 +145,16 @@ def _tokenize(statement: str, dialect: str) -> list[Token]:
         raise _refused(f"it has more than {_MAX_TOKENS:,} words and signs")
     beginning = tokens[0].text.upper()
     if beginning not in _BEGINNINGS:
-        raise _refused(f"it begins with {beginning[:40]!r}, and only SELECT, WITH and VALUES can be run", 0)
+        raise _refused(f"it begins with {beginning[:40]!r}, and only SELECT, WITH and VALUES can be run")
     if has_deep_types(statement):
         raise _refused("it has too many calls such as date(…) inside each other")
     depth = 0
     for token in tokens:
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
         if depth > _MAX_DEPTH:
-            raise _refused(f"more than {_MAX_DEPTH} parentheses are nested", token.start)
+            raise _refused(f"more than {_MAX_DEPTH} parentheses are nested")
         if token.token_type is TokenType.SEMICOLON:
-            raise _refused("only one statement can be run", token.start)
+            raise _refused("only one statement can be run")
     return tokens
 
 
@@ -162,37 +162,31 @@ def _check_words(statement: str, tokens: list[Token], dialect: str) -> None:
     """Refuse what the database reads in another way than sqlglot, and functions without parentheses."""
     for before, token in zip((tokens[0], *tokens), tokens, strict=False):
         if token.token_type is TokenType.HEREDOC_STRING and not _DOLLAR_QUOTE.match(statement, token.start):
-            raise _refused("a space is needed after a parameter such as $1", token.start)
+            raise _refused("a space is needed after a parameter such as $1")
         if not _COMMENT.sub("", statement[before.end + 1 : token.start]).isascii():
             # Both databases read it as a letter of a name, which may go on with what sqlglot takes for a text.
-            raise _refused("white space that SQL does not have is between two words; write a space", before.end + 1)
+            raise _refused(f"white space that SQL does not have is behind {before.text[:40]!r}; write a space")
         if dialect == "postgresql" and statement[max(0, token.start - 2) : token.start + 1].lower() == 'u&"':
-            raise _refused('a name in U&"" is not available; write it in quotes alone', token.start - 2)
+            raise _refused('a name in U&"" is not available; write it in quotes alone')
         is_name = token.token_type in _QUOTED or before.token_type in (TokenType.DOT, TokenType.ALIAS)
         if not is_name and (word := token.text.lower()) in SESSION_WORDS[dialect]:
             problem = f'{word} is a function that is not available; a table or column of this name is "{word}"'
-            raise DatabaseFailure(FailureKind.STATEMENT, problem, token.start)
+            raise DatabaseFailure(FailureKind.STATEMENT, problem)
 
 
 def _parse(statement: str, tokens: list[Token], dialect: str) -> exp.Expr:
     try:
         trees = Dialect.get_or_raise(_SQLGLOT_NAMES[dialect]).parser().parse(tokens, statement)
     except ParseError as error:
-        first = error.errors[0] if error.errors else {}
-        line, column = first.get("line"), first.get("col")
-        word = str(first.get("highlight") or "")[:40]
-        offset = None
-        if isinstance(line, int) and isinstance(column, int):
-            lines = statement.split("\n")
-            offset = sum(len(one) + 1 for one in lines[: line - 1]) + max(0, column - len(word))
+        word = str(error.errors[0].get("highlight") or "")[:40] if error.errors else ""
         detail = f"the error is at or near {word!r}" if word else "it ends too early"
-        raise DatabaseFailure(FailureKind.SYNTAX, detail, offset) from None
+        raise DatabaseFailure(FailureKind.SYNTAX, detail) from None
     except SqlglotError:
         raise DatabaseFailure(FailureKind.SYNTAX, "it is not SQL of this database") from None
     except RecursionError:
         raise _refused("it is nested too deeply") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
-        raise _refused("only SELECT, WITH and VALUES can be run", 0)
+        raise _refused("only SELECT, WITH and VALUES can be run")
     return trees[0]
 
 
@@ -216,9 +210,9 @@ def _check_functions(tokens: list[Token], tree: exp.Expr, dialect: str) -> None:
         if token.start in aliases or (name in WORDS_BEFORE_PARENTHESES and not is_quoted):
             continue
         if name not in functions:
-            raise DatabaseFailure(FailureKind.NO_FUNCTION, name, token.start)
+            raise DatabaseFailure(FailureKind.NO_FUNCTION, name)
         if tokens[index - 1].token_type is TokenType.DOT and tokens[index - 2].text.lower() != "pg_catalog":
-            raise DatabaseFailure(FailureKind.STATEMENT, "functions are called without a schema", token.start)
+            raise DatabaseFailure(FailureKind.STATEMENT, "functions are called without a schema")
 
 
 def _check_parameters(
@@ -255,13 +249,13 @@ def _check_types(tokens: list[Token], tree: exp.Expr, schema: DatabaseSchema) ->
     for node in tree.find_all(exp.DataType):
         kind = node.args.get("kind")
         if isinstance(kind, exp.Expr):  # a type that sqlglot does not know
-            name, offset = kind.sql().lower(), _offset(kind)
+            name = kind.sql().lower()
             is_allowed = name in TYPES or (name in EXTENSION_TYPES and name not in names)
         else:
-            name, offset = str(getattr(node.this, "name", node.this)), None
+            name = str(getattr(node.this, "name", node.this))
             is_allowed = name in _IDENTIFIERS if type(node) is not exp.DataType else name not in of_tables
         if not is_allowed:
-            raise DatabaseFailure(FailureKind.STATEMENT, f"the type {quoted_name(name)} is not available", offset)
+            raise DatabaseFailure(FailureKind.STATEMENT, f"the type {quoted_name(name)} is not available")
 
 
 def _find_table(path: tuple[str, ...], schema: DatabaseSchema) -> Table | None:
@@ -301,7 +295,7 @@ class _References:
                 table = _find_table(tuple(map(self._folded, parts)), self._schema) if parts else None
                 if table is None:
                     name = ".".join(map(self._folded, parts)) or node.sql()[:_MAX_CHARS]
-                    raise DatabaseFailure(FailureKind.NO_TABLE, name, _offset(node.this) if parts else None)
+                    raise DatabaseFailure(FailureKind.NO_TABLE, name)
             alias = node.args.get("alias")
             renamed = alias.columns if isinstance(alias, exp.TableAlias) else ()
             columns = table.columns if table and not renamed else ()
@@ -319,7 +313,7 @@ class _References:
             if name in self._schema.functions - allowed and not (table and all(name in columns for columns in table)):
                 alone = quoted_name(column.name)
                 problem = f"{alone} is a function as well, which a name before it would call; write {alone} alone"
-                raise DatabaseFailure(FailureKind.STATEMENT, problem, _offset(qualifier))
+                raise DatabaseFailure(FailureKind.STATEMENT, problem)
 
     def _folded(self, identifier: exp.Expr) -> str:
         is_exact = self._dialect == "postgresql" and bool(identifier.args.get("quoted"))
@@ -361,10 +355,5 @@ def _lower(name: str) -> str:
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
-def _offset(node: exp.Expr) -> int | None:
-    start = node.meta.get("start")
-    return start if isinstance(start, int) else None
-
-
-def _refused(problem: str, offset: int | None = None) -> DatabaseFailure:
-    return DatabaseFailure(FailureKind.NOT_ALLOWED, problem, offset)
+def _refused(problem: str) -> DatabaseFailure:
+    return DatabaseFailure(FailureKind.NOT_ALLOWED, problem)

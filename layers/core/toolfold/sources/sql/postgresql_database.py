@@ -76,8 +76,8 @@ _QUOTED = re.compile(r'"((?:[^"]|"")+)"')
 _COLUMN = re.compile(r'column "?((?:[^"\s]|"")+)"? does not exist')
 
 
-def _checked(result: PGresult, statement: str) -> PGresult:
-    """Return ``result``; raise the failure that it is, with its offset in ``statement`` if that was sent as it is."""
+def _checked(result: PGresult) -> PGresult:
+    """Return ``result``; raise the failure that it is."""
     from psycopg.pq import DiagnosticField, ExecStatus
 
     if result.status in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE):
@@ -90,8 +90,6 @@ def _checked(result: PGresult, statement: str) -> PGresult:
     if not state:  # libpq itself: the connection is closed
         raise DatabaseFailure(FailureKind.BROKEN)
     message, hint = field(DiagnosticField.MESSAGE_PRIMARY), field(DiagnosticField.MESSAGE_HINT)
-    position = field(DiagnosticField.STATEMENT_POSITION)
-    offset = int(position) - 1 if position and statement else None
     kind = _STATES.get(state) or _CLASSES.get(state[:2]) or FailureKind.STATEMENT
     quoted = _QUOTED.search(message)
     if kind is FailureKind.NO_COLUMN and (found := _COLUMN.search(message)):
@@ -105,7 +103,7 @@ def _checked(result: PGresult, statement: str) -> PGresult:
     else:
         said = ". ".join(part.rstrip(".") for part in (message, hint) if part)
         detail = f"PostgreSQL says: {said[:_MAX_DETAIL_CHARS]}"
-    raise DatabaseFailure(kind, detail, offset)
+    raise DatabaseFailure(kind, detail)
 
 
 _JSON_TYPES = frozenset((114, 3802))
@@ -351,8 +349,8 @@ class PostgresqlDatabase:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
         with self._transaction(deadline, schema.search_path if schema else ()):
             pgconn = self._connection.pgconn
-            _checked(pgconn.prepare(b"", statement.encode()), statement)
-            described = _checked(pgconn.describe_prepared(b""), statement)
+            _checked(pgconn.prepare(b"", statement.encode()))
+            described = _checked(pgconn.describe_prepared(b""))
             given = ((described.fname(index) or b"")[:_NAME_BYTES] for index in range(described.nfields))
             names = column_names(name.decode(errors="ignore") for name in given)
             if not names:
@@ -365,7 +363,7 @@ class PostgresqlDatabase:
                 names=", ".join(map(sql_identifier, names)),
                 limit=int(limit) + 1,
             )
-            _checked(pgconn.exec_params(declaration.encode(), encode_parameters([*parameters], types)), "")
+            _checked(pgconn.exec_params(declaration.encode(), encode_parameters([*parameters], types)))
             lines = [row[0] for row in self._fetch(f"FETCH ALL FROM {_CURSOR}")]
         whole = [line for line in lines if line is not None]
         if lines and not whole:
@@ -373,7 +371,7 @@ class PostgresqlDatabase:
         return Rows(names, whole[:limit], len(lines) > limit or len(whole) < len(lines))
 
     def _fetch(self, statement: str) -> list[list[str | None]]:
-        result = _checked(self._connection.pgconn.exec_(statement.encode()), "")
+        result = _checked(self._connection.pgconn.exec_(statement.encode()))
         return [
             [
                 None if (value := result.get_value(row, column)) is None else value.decode(errors="replace")

@@ -136,9 +136,7 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
     for pattern, kind, detail in _MESSAGES:
         if found := pattern.fullmatch(message):
             name = found.groupdict().get("name", "")[:_MAX_DETAIL_CHARS]
-            lowered, last = statement.lower(), name.rpartition(".")[2].lower()
-            offset = lowered.find(last) if last and lowered.count(last) == 1 else None
-            return DatabaseFailure(kind, detail.format(name=name), offset)
+            return DatabaseFailure(kind, detail.format(name=name))
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None and (kind_of_code := _CODES.get(code & 0xFF)):
         return DatabaseFailure(kind_of_code)
