@@ -114,9 +114,6 @@ class OpenApiSettings(base.ImporterSettings):
         return data
 
 
-MAX_OPERATIONS = 20_000
-"""Operations of one document. The largest public one, of Microsoft Graph, has 17,000."""
-
 MAX_SUMMARY, MAX_DESCRIPTION, MAX_SOURCE_DESCRIPTION = 300, 1500, 500
 _LACKS = "Calls are refused here: the service wants other credentials for it ({})."
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
@@ -200,11 +197,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         for key, selection in (("include", include), ("exclude", exclude)):
             for at, sentence in selection.unused_entries(operations):
                 problems.append(f"{self.where(key, *at)}: {key}: {sentence}")
-        selected = [one for one in operations if (not include or include.matches(one)) and not exclude.matches(one)]
-        if len(selected) > MAX_OPERATIONS:
-            where = self.where("document")
-            raise SourceError([f"{where}: has {len(selected):,} operations; {MAX_OPERATIONS:,} are read: use include"])
-        return selected
+        return [one for one in operations if (not include or include.matches(one)) and not exclude.matches(one)]
 
     def _authentication(
         self, operations: Sequence[Operation], schemes: access.Schemes
