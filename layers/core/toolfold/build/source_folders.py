@@ -298,7 +298,6 @@ def _cleaned(tool: Tool, notes: list[str]) -> Tool:
 
 
 def _completed(settings: base.ImporterSettings, source_title: str, tool: Tool, overlay: ToolOverlay) -> Tool:
-    """Return a tool with the corrections of its overlay and with what it lacks."""
     words = in_words(tool.function).strip().capitalize() or tool.name  # a name may be signs alone
     title = overlay.title or tool.title or words[:_MAX_TITLE]
     description = overlay.description or tool.description or tool.summary

@@ -161,8 +161,6 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
 
 
 class _RefusedError(yaml.MarkedYAMLError):
-    """YAML that is too large, or has what JSON does not have."""
-
     def __init__(self, node: yaml.Node, problem: str) -> None:
         super().__init__(problem=problem, problem_mark=node.start_mark)
 
@@ -343,7 +341,6 @@ def _problem(item: Any, location: Location, model: type[BaseModel]) -> str:
 
 
 def _keys_at(model: type[BaseModel], location: Location) -> list[str]:
-    """Return the keys that the object at ``location`` of a ``model`` may have."""
     models = {model}
     for key in location:
         fields = [field for one in models for name, field in one.model_fields.items() if (field.alias or name) == key]

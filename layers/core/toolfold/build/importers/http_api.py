@@ -229,7 +229,6 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
 
 
 def _answer(tool: HttpTool) -> dict[str, Any]:
-    """Return where the rows of an answer are, and what its JSON has."""
     returns, shape = tool.returns, tool.returns.json_
     if shape is None:
         return {"csv": returns.csv, "rows": returns.rows, "kind": "typed" if "json" in tool.formats else None}
@@ -283,7 +282,6 @@ def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems:
 def _problems(
     settings: HttpApiSettings, tool: HttpTool, parameters: Mapping[str, HttpParameter], where: Where
 ) -> Iterator[str]:
-    """Yield what the models and the check of a binding cannot know."""
     whole, in_body = tool.body.parameter, [name for name, one in parameters.items() if one.in_ == "body"]
     if whole is not None and whole not in in_body:
         yield f"{where('body')}: body: there is no parameter {whole} in the body.{closest(whole, in_body)}"

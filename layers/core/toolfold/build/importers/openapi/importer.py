@@ -227,7 +227,6 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         return access.Security(operation.value.get("security"), self._api.data.get("security"))
 
     def _main_server(self) -> str:
-        """Return where calls are sent whose operation has no server of its own."""
         settings, data = self.settings, self._api.data
         if settings.base_url:
             return settings.base_url.rstrip("/")

@@ -160,7 +160,6 @@ def describe_answer(responses: Any, api: Api) -> Answer:
 
 
 def _row(root: Any, schema: Any) -> str:
-    """Return the columns of a list of objects; empty for another value."""
     listed = (part["items"] for part in json_schema.applied(root, schema) if "items" in part)
     return next((_columns(found) for items in listed if (found := _properties(root, items))), "")
 

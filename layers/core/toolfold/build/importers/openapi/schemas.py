@@ -247,7 +247,6 @@ class SchemaConverter:
         return {"$ref": DEFINITIONS + self._names[at]}
 
     def _add_values(self, schema: Mapping[str, Any], made: Schema) -> None:
-        """Add the keywords that have no schemas inside."""
         stated = {key: value for key, value in schema.items() if key in _PLAIN and value is not None}
         whole = {key: int(value) for key, value in stated.items() if isinstance(value, float) and value.is_integer()}
         plain = {key: value for key, value in (stated | whole).items() if is_plain(value)}
@@ -285,7 +284,6 @@ class SchemaConverter:
                 made |= {exclusive: made.pop(inclusive)} if inclusive in made else {}
 
     def _add_subschemas(self, schema: Mapping[str, Any], made: Schema) -> None:
-        """Add the schemas inside, and which properties are required."""
         for key in LISTS:
             listed = schema.get("items") if key == "prefixItems" and isinstance(schema.get("items"), list) else None
             if isinstance(given := listed or schema.get(key), list) and given:

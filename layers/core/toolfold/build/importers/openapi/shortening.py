@@ -69,7 +69,6 @@ def _levels(schema: Any) -> int:
 
 
 def _name(schema: Schema) -> str:
-    """Return the name of the definition that ``schema`` refers to, or ""."""
     reference: str = schema.get("$ref", "")
     return reference.removeprefix(DEFINITIONS)
 
