@@ -134,13 +134,6 @@ class _Media(NamedTuple):
     value: dict[str, Any]
 
 
-class _Object(NamedTuple):
-    """An object whose properties can be arguments."""
-
-    properties: Mapping[str, Any]
-    required: frozenset[str]
-
-
 class _Arguments:
     """The arguments of one tool, and what is sent for them: ``parameters`` and ``body`` are as in ``call``."""
 
@@ -151,20 +144,17 @@ class _Arguments:
         self.parameters: dict[str, dict[str, Any]] = {}
         self.body: dict[str, Any] = {}
 
-    def _add(self, name: str, schema: Any, *, is_required: bool) -> None:
-        self.properties[name] = schema
-        if is_required:
-            self.required.append(name)
-
     def add_parameters(self, path: str, listed: list[dict[str, Any]]) -> None:
         """Add the arguments for the parameters of an operation."""
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for parameter in listed:
             location, name = str(parameter.get("in")), parameter.get("name")
-            if not (isinstance(name, str) and location in STYLES and _is_wire_name(name, location)):
+            is_name = isinstance(name, str) and name.isprintable() and 0 < len(name) <= _MAX_WIRE_NAME
+            is_token = location not in ("header", "cookie") or TOKEN.fullmatch(str(name)) is not None
+            if not (is_name and is_token and location in STYLES):
                 problem = f"parameter {str(name)[:60]!r} in {location[:60]!r} cannot be sent"
                 raise DocumentError(f"{problem}; it needs a usable name in {', '.join(STYLES)}", parameter)
-            found[location, name] = parameter
+            found[location, str(name)] = parameter
         placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))
         # A placeholder without a parameter is a mistake of many documents; its value can only be text.
         for name in placeholders:
@@ -200,11 +190,10 @@ class _Arguments:
         suffixes = (f"_{location}", *(f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
         candidates = chain([short], (f"{short[: _MAX_NAME - 8]}{suffix}" for suffix in suffixes))
         argument = _free_name(candidates, self.properties)
-        self._add(argument, described, is_required=location == "path" or parameter.get("required") is True)
-        self.parameters[argument] = sent
+        self.properties[argument], self.parameters[argument] = described, sent
+        self.required += [argument] if location == "path" or parameter.get("required") is True else []
 
     def _described(self, schema: Any, parameter: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the schema of a parameter with the description and the examples of the parameter itself."""
         made = without_null(schema) if isinstance(schema, dict) else {}
         if description := self._converter.text(parameter.get("description"), parameter):
             made["description"] = description
@@ -237,33 +226,29 @@ class _Arguments:
         is_required = body.get("required") is True
         is_closed = OPEN not in self._converter.target(dict_at(converted))
         found = self._as_object(converted) if media.kind in ("json", "form") and is_closed else None
-        if found is not None:
-            sent = [
-                name
-                for name, part in found.properties.items()
-                if isinstance(part, dict) and self._credentials.include("body", name, part.get("description"))
-            ]
-            kept = {name: part for name, part in found.properties.items() if name not in sent}
-            # Many documents leave out that a form is required, although its fields are.
-            needs_body = not (is_required or media.kind == "form")
-            if self._add_fields(media, _Object(kept, found.required.difference(sent)), needs_body=needs_body):
-                return
-        self._add_whole(media, dict(dict_at(converted)), body, is_required=is_required)
+        # Many documents leave out that a form is required, although its fields are.
+        if found is None or not self._add_fields(media, found, needs_body=not (is_required or media.kind == "form")):
+            self._add_whole(media, dict(dict_at(converted)), body, is_required=is_required)
 
-    def _add_fields(self, media: _Media, found: _Object, *, needs_body: bool) -> bool:
+    def _add_fields(self, media: _Media, found: Schema, *, needs_body: bool) -> bool:
         """Add the properties of a body as arguments; return whether they can be."""
-        names = {argument_name(wire_name): wire_name for wire_name in found.properties}
+        properties, required = dict[str, Any](found["properties"]), set[str](found["required"])
+        for name, part in found["properties"].items():
+            if self._credentials.include("body", name, dict_at(part).get("description")):
+                del properties[name]
+                required.discard(name)
+        names = {argument_name(wire_name): wire_name for wire_name in properties}
         distinct = {name.lower() for name in (*names, *self.properties)}
-        is_clear = "" not in names and len(distinct) == len(found.properties) + len(self.properties)
-        if not (0 < len(found.properties) <= MAX_FIELDS and is_clear) or (found.required and needs_body):
+        is_clear = "" not in names and len(distinct) == len(properties) + len(self.properties)
+        if not (0 < len(properties) <= MAX_FIELDS and is_clear and required <= properties.keys()):
             return False
-        if found.required - found.properties.keys():
+        if required and needs_body:
             return False
-        encoding = _encoding(media, found.properties)
+        encoding = _encoding(media, properties)
         for name, wire_name in names.items():
-            part = found.properties[wire_name]
             is_file = encoding.get(wire_name, {}).get("base64", False)
-            self._add(name, _file(part) if is_file else part, is_required=wire_name in found.required)
+            self.properties[name] = _file(properties[wire_name]) if is_file else properties[wire_name]
+        self.required += (name for name, wire_name in names.items() if wire_name in required)
         self.body = {"content_type": media.content_type, "fields": names}
         self.body |= {"encoding": encoding} if encoding else {}
         return True
@@ -291,33 +276,28 @@ class _Arguments:
         if "$ref" in made:  # a description beside a reference replaces that of its target
             described.append(target.get("description", ""))
         made.setdefault("description", " ".join(filter(None, described)) or "Body of the request")
-        self._add(argument, made, is_required=is_required)
+        self.properties[argument] = made
+        self.required += [argument] if is_required else []
 
-    def _as_object(self, schema: Any, depth: int = 0) -> _Object | None:
-        """Return the properties of ``schema``, or None where it is not an object with a fixed set of properties."""
+    def _as_object(self, schema: Any, depth: int = 0) -> Schema | None:
+        """Return an object with the properties of ``schema``, or None where these are not a fixed set."""
         if not isinstance(schema, dict) or depth > 10 or not _NOT_FIXED.isdisjoint(schema):
             return None
         if schema.get("type", "object") != "object" or schema.get("additionalProperties", False) is not False:
             return None
-        properties, required = dict[str, Any](), set[str]()
+        properties, required = dict[str, Any](), [*schema.get("required", ())]
         referred = [self._converter.target(schema)] if "$ref" in schema else []
         for part in (*schema.get("allOf", ()), *referred):
             inner = self._as_object(part, depth + 1)
-            if inner is None or any(properties.get(key, value) != value for key, value in inner.properties.items()):
+            if inner is None or any(properties.get(key, part) != part for key, part in inner["properties"].items()):
                 return None
-            properties |= inner.properties
-            required |= inner.required
+            properties |= inner["properties"]
+            required += inner["required"]
         for key, value in schema.get("properties", {}).items():
             is_narrowed = key in properties and properties[key] != value
             properties[key] = {"allOf": [properties[key], value]} if is_narrowed else value
-        required.update(schema.get("required", ()))
-        return _Object(properties, frozenset(required)) if properties or "type" in schema or depth else None
-
-
-def _is_wire_name(name: str, location: str) -> bool:
-    if location in ("header", "cookie") and not TOKEN.fullmatch(name):
-        return False
-    return name.isprintable() and 0 < len(name) <= _MAX_WIRE_NAME
+        is_object = properties or "type" in schema or depth
+        return {"properties": properties, "required": required} if is_object else None
 
 
 def _style(location: str, name: str, parameter: Mapping[str, Any]) -> dict[str, Any]:
@@ -334,7 +314,6 @@ def _style(location: str, name: str, parameter: Mapping[str, Any]) -> dict[str, 
 
 
 def _choose(content: Mapping[str, Any], api: Api) -> _Media:
-    """Return the content type that expresses arguments best."""
     ranked: list[tuple[int, _Media]] = []
     for content_type, value in content.items():
         name = str(content_type).partition(";")[0].strip().lower()
