@@ -1,18 +1,12 @@
 """Check what the pydantic models cannot: JSON Schemas, defaults, examples, and references between tools.
 
-Each check yields its findings as ``file:line: problem``. Of a JSON Schema that others wrote, :func:`usable_schema`
-removes the keywords with values that no JSON Schema 2020-12 can have: a tool is usable without one, as the service
-checks its arguments again.
+Each check yields its findings as ``file:line: problem``.
 """
 
 from __future__ import annotations
 
-import copy
-import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
-
-import jsonschema_rs
 
 from toolfold.build.importers.base import Tool
 from toolfold.build.schema import VOCABULARY, Vocabulary
@@ -109,50 +103,3 @@ def check_vocabulary(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any
         for kind, names in vocabulary.names.items():
             for name in {*names.tools, *names.preferred} - tools.keys():
                 yield f"{VOCABULARY}: names.{kind}: there is no tool {name!r}"
-
-
-_MAX_REMOVED = 100
-_EXPRESSIONS = jsonschema_rs.validator_for({"format": "regex"}, validate_formats=True)
-
-
-def usable_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return ``schema`` without the keywords that it cannot have, and where these were: ``properties.a.pattern``.
-
-    A property remains one, of any value.
-    """
-    if _SCHEMAS.is_valid(schema):
-        return schema, []
-    made, removed = copy.deepcopy(schema), dict[str, None]()
-    while paths := {tuple(map(str, error.instance_path)) for error in _SCHEMAS.iter_errors(made)} - {()}:
-        # What is inside before what is around it, and the last items of a list first.
-        for path in sorted(paths, key=lambda path: (len(path), path[-1].zfill(9)), reverse=True):
-            around: Any = made
-            for step in path[:-1]:
-                around = around[int(step)] if isinstance(around, list) else around.get(step, {})
-            removed[".".join(path)] = None
-            if isinstance(around, list):
-                del around[int(path[-1])]
-            elif path[-1] not in around:  # the library leaves empty names out of its paths
-                return schema, []
-            elif path[-2:-1] == ("properties",) and around[path[-1]] != {}:
-                around[path[-1]] = {}
-            else:
-                del around[path[-1]]
-        if len(removed) > _MAX_REMOVED:
-            return schema, []
-    return made, sorted(removed)
-
-
-@functools.lru_cache(maxsize=10_000)
-def is_pattern(pattern: str) -> bool:
-    """Return whether ``pattern`` is a regular expression of JSON Schema, and one that arguments can be checked with."""
-    try:
-        validation.compile_schema({"pattern": pattern})
-    except validation.SchemaError:
-        return False
-    return _EXPRESSIONS.is_valid(pattern)
-
-
-_SCHEMAS = jsonschema_rs.validator_for(
-    {"$ref": json_schema.DIALECT}, formats={"regex": is_pattern}, validate_formats=True
-)

@@ -257,7 +257,7 @@ def _tool_entries(
             else:
                 found = wrong
         if found and source.is_imported:
-            left_out += found
+            left_out += (f"{problem}; the tool {tool.function} is left out" for problem in found)
             continue
         problems += found
         locations[tool.name] = tool.where("name")

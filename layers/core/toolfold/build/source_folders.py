@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build import emitter, yaml_loader
-from toolfold.build.checks import usable_schema
 from toolfold.build.emitter import clean_schema, clean_text, first_sentence, safe_name
 from toolfold.build.example_arguments import example_arguments
 from toolfold.build.importers import base, find_importer
@@ -282,9 +281,7 @@ def _vocabulary(folder: Path, categories: Collection[str], problems: list[str]) 
 def _cleaned(tool: Tool, notes: list[str]) -> Tool:
     """Return a tool that others described with clean texts, and values that its parameters take."""
     parameters = clean_schema({key: value for key, value in tool.parameters.items() if key not in ("$schema", "$id")})
-    parameters, refused = usable_schema({"type": "object", **parameters})
-    parameters, wrong = _with_valid_values(parameters)
-    notes += (f"{tool.where()}: {tool.name}: {one}: what no JSON Schema can have is left out" for one in refused)
+    parameters, wrong = _with_valid_values({"type": "object", **parameters})
     notes += (f"{tool.where()}: {tool.name}: {one}: what the parameter does not take is left out" for one in wrong)
     return replace(
         tool,

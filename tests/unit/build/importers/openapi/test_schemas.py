@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.cpu_time import cpu_within
 from tests.support.openapi_documents import OK, body, document, operation, read
-from toolfold.build.checks import usable_schema
 from toolfold.build.compiler import compile_sources
 from toolfold.build.example_arguments import example_arguments
 from toolfold.build.importers.openapi.shortening import MAX_SCHEMA_CHARS
@@ -23,7 +22,7 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
     """Return the schema of the one field of a body, converted."""
     whole = {"type": "object", "properties": {"x": schema}}
     given = operation("post", "/pets", version, requestBody=body(whole), components=components or {})
-    parameters, _ = usable_schema(dict(read(folder, given).tool.parameters))
+    parameters = dict(read(folder, given).tool.parameters)
     jsonschema_rs.meta.validate(parameters)
     check_schema(parameters)
     return parameters["properties"]["x"]
@@ -56,7 +55,6 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({"type": "any"}, {}),
         ({"type": ["string", None]}, {"type": ["string", "null"]}),  # of YAML
         ({"type": ["string"]}, STRING),
-        ({**STRING, "pattern": "(unclosed"}, STRING),
         ({**STRING, "pattern": "^a+$"}, {"type": "string", "pattern": "^a+$"}),
         ({**STRING, "enum": []}, STRING),
         ({**STRING, "enum": ["a", "a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
@@ -65,7 +63,6 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({"enum": [3, True, "a"]}, {"enum": [3, True, "a"]}),
         ({**STRING, "required": True}, STRING),
         ({"type": "number", "maximum": 2**65, "minimum": -1e300}, {"type": "number"}),
-        ({**STRING, "minLength": "3"}, STRING),
         ({"const": "a"}, {"const": "a"}),
         (True, {}),
         (None, {}),  # YAML with nothing after the key
