@@ -163,9 +163,8 @@ def test_the_scheme_that_most_operations_accept_is_used_and_the_others_are_named
 @pytest.mark.parametrize(
     ("own", "common", "need"),
     [
-        (None, None, "required"),
+        (None, None, "optional"),
         (None, [{"it": []}], "required"),
-        ([{}], [{"it": []}], "none"),
         ([{}, {"it": []}], None, "optional"),
         (None, [{"it": []}, {}], "optional"),
     ],
@@ -175,14 +174,6 @@ def test_an_operation_says_whether_it_needs_credentials(own: Any, common: Any, n
     more = {} if common is None else {"security": common}
     found = read(tmp_path, document(paths, components={"securitySchemes": {"it": HEADER}}, **more))
     assert found.tool.call.get("credentials", "required") == need
-
-
-def test_an_operation_without_requirements_can_be_called_without_credentials_where_others_state_some(
-    tmp_path: Path,
-) -> None:
-    paths = {"/a": {"get": OK, "put": {**OK, "security": [{"it": []}]}}}
-    found = read(tmp_path, document(paths, components={"securitySchemes": {"it": HEADER}})).tools
-    assert [tool.call.get("credentials") for tool in found.values()] == ["optional", None]
 
 
 def test_auth_of_source_yaml_is_used_where_it_states_more(tmp_path: Path) -> None:

@@ -118,20 +118,18 @@ class Security(NamedTuple):
         """Return the schemes that are needed beside ``chosen``; empty where the operation can be called."""
         return min((one.keys() - {chosen} for one in self.listed), key=len, default=set())
 
-    def need(self, *, others_state: bool) -> str:
-        """Return whether the credentials of the source are needed: ``none``, ``optional`` or ``required``.
+    @property
+    def need(self) -> str:
+        """Whether the credentials of the source are needed: ``none``, ``optional`` or ``required``.
 
-        An operation without requirements needs none by the specification. Documents leave requirements out as well, so
-        the credentials are sent where there are some, and required where no operation states any.
+        Documents leave requirements out, so that the credentials are sent where there are some and none is stated.
 
         >>> key = {"key": []}
-        >>> Security([], [key]).need(others_state=True), Security([{}, key], None).need(others_state=True)
-        ('none', 'optional')
-        >>> Security(None, None).need(others_state=True), Security(None, None).need(others_state=False)
-        ('optional', 'required')
+        >>> Security([], [key]).need, Security([{}, key], None).need, Security(None, [key]).need
+        ('none', 'optional', 'required')
         """
         if not isinstance(self.own, list) and not (isinstance(self.common, list) and self.common):
-            return "optional" if others_state else "required"
+            return "optional"
         return "required" if self.listed and all(self.listed) else "optional" if any(self.listed) else "none"
 
 

@@ -152,15 +152,11 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         converter = self._converter = SchemaConverter(api)
         found = find_operations(api)
         default_server = self._main_server()
-        # Whether any operation states requirements of its own.
-        self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
         schemes = access.read_schemes(api, default_server)
-        if not schemes:
-            schemes = access.undeclared_key(operations, api)
-            self._states_security |= bool(schemes)  # so that the key is sent where there is one, and not required
+        schemes = schemes or access.undeclared_key(operations, api)
         chosen, auth = self._authentication(operations, schemes)
-        settings = settings.model_copy(update={"auth": auth})
+        settings = self.settings = settings.model_copy(update={"auth": auth})
         is_token = auth is not None and (auth.bearer or auth.oauth2 is not None)
         tokens = access.token_names(found, api) if is_token else frozenset[str]()
         credentials = access.Credentials(taken_names(settings.catalog_auth), tokens)
@@ -273,7 +269,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         ):
             if sentence:
                 description = f"{(description or summary or operation.title).rstrip('.')}. {sentence}"
-        need = security.need(others_state=self._states_security)
+        need = "required" if self.settings.auth is None else security.need
         call = {**binding.call, "path": f"{server_path}{binding.call['path']}"}
         return base.Tool(
             name=operation.name,
