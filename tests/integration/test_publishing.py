@@ -172,7 +172,10 @@ def test_a_person_can_let_the_schedule_replace_the_catalog_again(bucket: Catalog
     assert put(bucket, B, SCHEDULE).outcome is Outcome.PUBLISHED
 
 
-@pytest.mark.parametrize("content", [b"nope", b""])
+@pytest.mark.parametrize(
+    "content",
+    [b"nope", b"", b"[]", b"[" * 100_000, b'{"sha256": 7}', b'{"sha256": "../../x", "bytes": 1, "head": {}}'],
+)
 def test_only_a_person_repairs_a_damaged_pointer(bucket: CatalogBucket, s3: Any, content: bytes) -> None:
     s3.put_object(Bucket=BUCKET, Key="catalog/current.json", Body=content)
     with pytest.raises(CatalogDamaged, match="The pointer of s3://publishing/catalog is damaged"):

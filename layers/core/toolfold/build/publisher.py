@@ -28,7 +28,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,38 +46,40 @@ from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, 
 
 logger = logging.getLogger("toolfold")
 
-_CREDENTIALS = "Set AWS_PROFILE, or run `aws configure`; `aws sts get-caller-identity` shows who you are."
-_PERMISSIONS = "s3:GetObject and s3:PutObject on the prefix, and s3:ListBucket on the bucket{owner}"
-_SIGN_IN = "Sign in again, for example with `aws sso login`, or renew the credentials."
-_NETWORK = "Check the network, and AWS_ENDPOINT_URL, HTTPS_PROXY and AWS_CA_BUNDLE where they are set."
-
-_EXPIRED = "ExpiredToken ExpiredTokenException RequestExpired InvalidToken UnauthorizedSSOTokenError SSOTokenLoadError"
-_MISSING = "NoCredentialsError PartialCredentialsError CredentialRetrievalError ProfileNotFound ConfigParseError"
-_REFUSED = "InvalidClientTokenId InvalidAccessKeyId SignatureDoesNotMatch UnrecognizedClientException"
+_REFUSED = "ExpiredToken ExpiredTokenException RequestExpired InvalidAccessKeyId SignatureDoesNotMatch"
+_MISSING = "NoCredentialsError PartialCredentialsError CredentialRetrievalError ProfileNotFound SSOError"
 
 _CAUSES = {
     code: (cause, step)
     for codes, cause, step in (
         ("NoSuchBucket", "there is no bucket of that name", "The stack prints it as CatalogBucketName."),
-        ("AccessDenied 403 AllAccessDisabled", "access was denied", "The credentials need {permissions}."),
-        (_EXPIRED, "the AWS credentials are expired", _SIGN_IN),
-        (_REFUSED, "AWS refused the access key", _CREDENTIALS),
-        (_MISSING, "there are no AWS credentials", _CREDENTIALS),
-        ("PermanentRedirect 301", "the bucket is in another region", "Set AWS_REGION to that of the bucket{region}."),
-        ("NoRegionError", "no AWS region is set", "Set AWS_REGION to that of the stack."),
-        ("ConnectionError HTTPClientError", "AWS cannot be reached", _NETWORK),
-        ("SlowDown ServiceUnavailable 503 InternalError 500", "AWS is busy", "Try again in a minute."),
+        (
+            "AccessDenied 403",
+            "access was denied",
+            "The credentials need s3:GetObject and s3:PutObject on the prefix, and s3:ListBucket on the bucket{owner}.",
+        ),
+        (
+            f"{_REFUSED} {_MISSING}",
+            "there are no AWS credentials that are valid",
+            "Set AWS_PROFILE, or sign in, for example with `aws sso login`.",
+        ),
+        ("PermanentRedirect 301 NoRegionError", "it is in another region", "Set AWS_REGION to that of the stack."),
+        (
+            "ConnectionError HTTPClientError",
+            "AWS cannot be reached",
+            "Check the network, and AWS_ENDPOINT_URL, HTTPS_PROXY and AWS_CA_BUNDLE where they are set.",
+        ),
     )
     for code in codes.split()
 }
 """Error code of AWS, or class of an exception of botocore → what is wrong, and the next step."""
 
+_UNKNOWN = "AWS refused", "Check the name, the region and the credentials, or try again in a minute."
+
 
 @contextmanager
 def explained(what: str, owner: str = "") -> Iterator[None]:
-    """Replace the errors of AWS that are raised inside by one sentence.
-
-    Their own text may contain a URL or an ARN.
+    """Replace the errors of AWS that are raised inside by one sentence: their own text may contain a URL or an ARN.
 
     Args:
         what: What did not happen, such as "Nothing was published to s3://bucket/prefix".
@@ -94,12 +95,7 @@ def explained(what: str, owner: str = "") -> Iterator[None]:
     except (BotoCoreError, ClientError) as error:
         code = error_code(error)
         names = (code, *(base.__name__ for base in type(error).__mro__))
-        unknown = (f"AWS answered {code}", "Check the name, the region and the credentials.")
-        cause, step = next((_CAUSES[name] for name in names if name in _CAUSES), unknown)
-        response: Any = getattr(error, "response", None) or {}
-        region = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("x-amz-bucket-region", "")
-        known = region if re.fullmatch(r"[a-z0-9-]{4,30}", str(region)) else ""
-        step = step.replace("{permissions}", _PERMISSIONS).replace("{region}", f", {known}" if known else "")
+        cause, step = next((_CAUSES[name] for name in names if name in _CAUSES), _UNKNOWN)
         step = step.replace("{owner}", f", which must belong to account {owner} (else --bucket-owner)" if owner else "")
         raise BucketUnavailable(f"{what}: {cause} ({code}).", step, code) from None
 
@@ -147,41 +143,16 @@ class Pointer(BaseModel):
     automatic: bool = False
     previous: _Line = ""
 
+    @classmethod
+    def to(cls, content: bytes, **members: Any) -> Pointer:
+        """Return the pointer that makes ``content`` current, with the other ``members``."""
+        line = content[: content.find(b"\n") + 1]
+        head = Head(bytes=len(line), sha256=hashlib.sha256(line).hexdigest())
+        return cls(sha256=hashlib.sha256(content).hexdigest(), bytes=len(content), head=head, **members)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the members of ``current.json``."""
         return self.model_dump(mode="json", exclude_defaults=True)
-
-
-def point_to(
-    content: bytes,
-    tools: int,
-    author: Author,
-    *,
-    now: datetime,
-    former: Pointer | None = None,
-    automatic: bool = False,
-) -> Pointer:
-    """Return the pointer that makes ``content`` current after ``former``."""
-    head_line = content[: content.find(b"\n") + 1]
-    return Pointer(
-        sha256=hashlib.sha256(content).hexdigest(),
-        bytes=len(content),
-        head=Head(bytes=len(head_line), sha256=hashlib.sha256(head_line).hexdigest()),
-        tools=tools,
-        published_at=now.astimezone(UTC).replace(microsecond=0),
-        published_by=author.name,
-        writer=author.writer,
-        automatic=automatic,
-        previous="" if former is None else former.sha256,
-    )
-
-
-def parse_pointer(content: bytes) -> Pointer | None:
-    """Return the pointer in ``content``; None where it is not one."""
-    try:
-        return Pointer.model_validate_json(content)
-    except ValidationError:
-        return None
 
 
 _ATTEMPTS = 3
@@ -233,7 +204,10 @@ class CatalogBucket:
         found = self._get(POINTER)
         if found is None:
             return StoredPointer(None, None)
-        return StoredPointer(parse_pointer(found["Body"].read()), found["ETag"])
+        try:
+            return StoredPointer(Pointer.model_validate_json(found["Body"].read()), found["ETag"])
+        except ValidationError:
+            return StoredPointer(None, found["ETag"])
 
     def store_catalog(self, content: bytes) -> None:
         """Write ``content`` under its hash, unless it is there.
@@ -381,7 +355,15 @@ def publish_catalog(
             raise CatalogDamaged(f"The pointer of {bucket.location} is damaged.", step)
         if current.writer is not Writer.SCHEDULE and not current.automatic:
             return Publication(Outcome.KEPT, current)
-    pointer = point_to(content, tools, author, now=now or datetime.now(UTC), former=current, automatic=automatic)
+    pointer = Pointer.to(
+        content,
+        tools=tools,
+        published_at=(now or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0),
+        published_by=author.name,
+        writer=author.writer,
+        automatic=automatic,
+        previous="" if current is None else current.sha256,
+    )
     on_step(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.sha256))} …")
     bucket.store_catalog(content)
     if current is not None and current.sha256 == pointer.sha256:
