@@ -2,14 +2,14 @@
 
 Opening a catalog parses its head only. Every other value is read and parsed when it is requested.
 
-The part of a catalog that a profile exposes is a catalog as well. Its positions count the listed tools alone. Tools
+The part of a catalog that a profile exposes is a catalog as well, whose tools have the positions of the whole. Tools
 that are known and may not be called are found by their names, and in no listing and no search. All others do not exist
 there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -63,7 +63,7 @@ class Catalog:
         is_packaged: Whether it belongs to this package, and its values need no checks.
 
     Attributes:
-        base_positions: Positions of the listed tools in the whole catalog.
+        listed: Positions of the tools, in ascending order; of a part of a catalog, of those that are listed.
         profile_names: The profiles of ``profiles.yaml``; ``default`` is among them only where it differs from the whole
             catalog.
         definition_tokens: Tokens of the definitions of all tools, counted by the compiler, of a part in proportion to
@@ -92,7 +92,7 @@ class Catalog:
             for name in Sections.__annotations__
             if name in head["sections"]
         }
-        self.base_positions: Sequence[int] = range(int(head["count"]))
+        self.listed: Sequence[int] = range(int(head["count"]))
         self._sources: dict[str, Source] = {
             id_: parse_entry(Source, entry, id=id_, auth=entry["auth"] and Auth(**entry["auth"]))
             for id_, entry in head["sources"].items()
@@ -111,7 +111,7 @@ class Catalog:
         self._memoized: dict[Any, Any] = {}
         # Of a part of a catalog.
         self._whole: Catalog | None = None
-        self._own_positions: Mapping[int, int] = {}
+        self._positions: Container[int] = self.listed
         self._withheld: Mapping[int, Callable[[Tool], CallError]] = {}
 
     def part(self, listed: Sequence[int], withheld: Mapping[int, Callable[[Tool], CallError]]) -> Catalog:
@@ -123,8 +123,7 @@ class Catalog:
         """
         part = Catalog.__new__(Catalog)
         vars(part).update(vars(self))
-        part._whole, part._withheld, part.base_positions = self, withheld, tuple(listed)
-        part._own_positions = {at: own for own, at in enumerate(listed)}
+        part._whole, part._withheld, part.listed, part._positions = self, withheld, tuple(listed), frozenset(listed)
         part._memoized = {}
         part.definition_tokens = self.definition_tokens * len(listed) // max(1, len(self))  # no tool is read to count
         counts = part.counts("category")
@@ -134,7 +133,7 @@ class Catalog:
         return part
 
     def __len__(self) -> int:
-        return len(self.base_positions)
+        return len(self.listed)
 
     def __contains__(self, name: object) -> bool:
         """Return whether a tool of that name is listed."""
@@ -172,8 +171,7 @@ class Catalog:
 
     def prefetch_summaries(self, positions: Iterable[int]) -> None:
         """Read the blocks that :meth:`summary` needs for ``positions``, in parallel."""
-        own = self.base_positions
-        self.prefetch(lines=[line_key(own[at]) for at in positions if at < len(own)])
+        self.prefetch(lines=map(line_key, positions))
 
     def canonical_name(self, name: str) -> str | None:
         """Return the catalog's spelling of the name of a listed or known tool, or None."""
@@ -203,27 +201,22 @@ class Catalog:
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position``, counted from 0 in the order of the listing."""
-        base_position = position if self._whole is None else self.base_positions[position]
-        line = self._sections["lines"].get(line_key(base_position))
+        line = self._sections["lines"].get(line_key(position))
         if line is None:
-            raise damaged(f"no line for the tool at {base_position}")
+            raise damaged(f"no line for the tool at {position}")
         return ToolSummary(*line)
 
     def position(self, name: str) -> int | None:
         """Return the position of the tool called ``name`` in the listing, or None."""
-        found = self._base_position(name)
-        return None if found is None else self._own(found)
-
-    def _base_position(self, name: str) -> int | None:
-        found: int | None = self._sections["names"].get(name_key(name))
-        if found is not None and integers([found])[0] not in self.base.base_positions:
-            raise damaged("a line of names")
-        return found
+        found = self._known_position(name)
+        return found if found in self._positions else None
 
     def _known_position(self, name: str) -> int | None:
-        """Return the position in the whole catalog of a tool that is listed or known here, or None."""
-        found = self._base_position(name)
-        return None if found is None or (self._own(found) is None and found not in self._withheld) else found
+        """Return the position of a tool that is listed or known here, or None."""
+        found: int | None = self._sections["names"].get(name_key(name))
+        if found is not None and integers([found])[0] not in self.base.listed:
+            raise damaged("a line of names")
+        return found if found in self._positions or found in self._withheld else None
 
     def counts(self, field: str) -> Mapping[str, int]:
         """Return value → number of tools, for ``category``, ``access``, ``effect``, ``source`` or ``tags``."""
@@ -243,9 +236,7 @@ class Catalog:
         runs = self._sections["members"].get(member_key(field, value)) or ()
         if not are_runs(runs, len(self.base)) or sum(runs[1::2]) - sum(runs[::2]) != count:
             raise damaged("a line of members")
-        if self._whole is None:
-            return list(positions_in(runs))
-        return [own for at in positions_in(runs) if (own := self._own(at)) is not None]
+        return [at for at in positions_in(runs) if at in self._positions]
 
     @property
     def description(self) -> str:
@@ -263,7 +254,7 @@ class Catalog:
 
     def common(self) -> Sequence[tuple[int, str]]:
         """Return positions and signatures of the tools that models may know by name: ``GLOBAL_QUOTE(symbol)``."""
-        return [(own, one) for at, one in self._head.get("common", ()) if (own := self._own(at)) is not None]
+        return [(at, one) for at, one in self._head.get("common", ()) if at in self._positions]
 
     @property
     def has_writes(self) -> bool:
@@ -319,7 +310,7 @@ class Catalog:
         Raises:
             CallError: It is known here, and may not be called.
         """
-        at = self._base_position(tool.name) if self._withheld else None
+        at = self._known_position(tool.name) if self._withheld else None
         if at is not None and at in self._withheld:
             raise self._withheld[at](tool)
 
@@ -341,10 +332,9 @@ class Catalog:
         if (whole := self._whole) is not None:
 
             def kept() -> Sequence[int]:
-                found, tools = whole.postings(term, section), len(whole)
-                own = [at + len(self) - tools if at >= tools else self._own(at) for at in found[::2]]
-                pairs = zip(own, found[1::2], strict=True)
-                return [number for at, weight in pairs if at is not None for number in (at, weight)]
+                found = whole.postings(term, section)
+                pairs = zip(found[::2], found[1::2], strict=True)
+                return [number for pair in pairs if pair[0] in self._positions for number in pair]
 
             return self.memoize((section, term), kept)
         found = integers(self._sections[section].get(term) or ())
@@ -422,12 +412,8 @@ class Catalog:
         if sizes.get("skills", 0) != self.skill_count:
             raise damaged(f"there are not {self.skill_count} skills")
 
-    def _own(self, base_position: int) -> int | None:
-        """Return the position here of a tool of the whole catalog, or None for one that is not listed."""
-        return base_position if self._whole is None else self._own_positions.get(base_position)
-
     def _lines(self) -> Iterator[ToolSummary]:
         if self._whole is None:
             return (ToolSummary(*line) for _, line in self._sections["lines"].items())
-        self.prefetch_summaries(range(len(self)))
-        return map(self.summary, range(len(self)))
+        self.prefetch_summaries(self.listed)
+        return map(self.summary, self.listed)

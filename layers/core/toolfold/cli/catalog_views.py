@@ -75,7 +75,7 @@ def list_tools(options: Options) -> int:
     catalog = meta_tools().catalog()
     request = list_request.parse_list_request(catalog, read_arguments(catalog, list_request.TOOL, arguments))
     positions = request.filters.positions(catalog)
-    listed = range(len(catalog)) if positions is None else sorted(positions)
+    listed = catalog.listed if positions is None else sorted(positions)
     summaries = [catalog.summary(position) for position in listed[: request.limit]]
     if not summaries:
         output.print_message("No tool meets all of these conditions. `toolfold catalog list` has the categories.")

@@ -71,7 +71,7 @@ def respond_catalog(explorer: Explorer, request: Request) -> Response:
     """Return every source with its categories, and every tool in the order of the listing."""
     catalog = explorer.catalog()
     sources = {category.name: category.source for category in catalog.categories}
-    positions, paid = range(len(catalog)), _paid_sources(catalog)
+    positions, paid = catalog.listed, _paid_sources(catalog)
     catalog.prefetch_summaries(positions)
     return json_answer(
         {

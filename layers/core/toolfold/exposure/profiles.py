@@ -182,7 +182,7 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
     withheld: dict[int, Callable[[Tool], CallError]] = dict.fromkeys(positions_in(profile.unexposed), not_exposed)
     for other in profile.elsewhere:
         withheld |= dict.fromkeys(positions_in(other.runs), functools.partial(_mismatch, other))
-    listed = list(range(len(catalog)) if profile.listed is None else positions_in(profile.listed))
+    listed = list(catalog.listed if profile.listed is None else positions_in(profile.listed))
     withheld |= dict.fromkeys(out.intersection(listed), not_exposed)
     return catalog.part([at for at in listed if at not in out], withheld)
 
@@ -222,7 +222,7 @@ class ExposedTools(MetaTools, Reader):
     def __init__(self, base: MetaTools, catalog: Catalog, resolution: Resolution) -> None:
         super().__init__(lambda: catalog, base.executor, base.now)
         self._base, self._whole, self.resolution, self._pages = base, catalog.base, resolution, dict[int, ToolPage]()
-        own, profile, self.mode = catalog.base_positions, resolution.profile, resolution.mode
+        own, profile, self.mode = catalog.listed, resolution.profile, resolution.mode
         inline, off = resolution.names_with("inline"), resolution.names_with("off")
         pins = profile.pinned
         if self.mode == "auto":
@@ -245,7 +245,7 @@ class ExposedTools(MetaTools, Reader):
         self.listed = {str(one["name"]): dumps_compact(one).encode() for one in shown}
         self.stand_ins = {str(one["name"]).lower(): one for one in stand_ins}
         sources = [source.id for source in catalog.sources if kind_of(source.kind) in inline]
-        each = [own[at] for source in sources for at in catalog.positions("source", source)]
+        each = [at for source in sources for at in catalog.positions("source", source)]
         pinned = [at for at in pins if at in own]
         following = [*pinned, *own] if self.mode == "direct" else [*each, *pinned]
         self.positions = [] if self.mode == "research" else list(dict.fromkeys(following))

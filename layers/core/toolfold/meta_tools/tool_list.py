@@ -189,7 +189,7 @@ class _Listing:
 
     def filtered(self, candidates: frozenset[int] | None) -> Result:
         """Return the tools that pass the filters, in the catalog's order."""
-        positions = range(len(self._catalog)) if candidates is None else sorted(candidates)
+        positions = self._catalog.listed if candidates is None else sorted(candidates)
         if not positions:
             return self._no_match(candidates)
         return self._page(positions, len(positions), self._request.token_budget or LISTED_TOKENS)
@@ -303,7 +303,7 @@ class _Listing:
 def _every_line(catalog: Catalog) -> list[RenderedTool]:
     """Return every tool in one line, after comparing the text of the listing, which the catalog has, with these."""
     rendered = []
-    for position in range(len(catalog)):
+    for position in catalog.listed:
         tool = render_tool(catalog, position, tool_get.MINIMAL)
         rendered.append(replace(tool, entry={**tool.entry, "category": catalog.summary(position).category}))
     known = {tool.text for tool in rendered} | {f"# {group.name}: {group.title}" for group in catalog.categories}
