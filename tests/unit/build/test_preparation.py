@@ -15,7 +15,7 @@ from toolfold.build import preparation
 from toolfold.build.importers.base import Fetched, RefreshReport
 from toolfold.build.importers.openapi.importer import OpenApiImporter
 from toolfold.build.preparation import prepare_catalog
-from toolfold.build.publisher import Pointer, Writer
+from toolfold.build.publisher import Pointer, Writer, pointer_to
 from toolfold.build.source_folders import find_source
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import CatalogRejected, SourceError, ToolfoldError
@@ -158,7 +158,7 @@ A, B = small_catalog("A"), small_catalog("B")
 
 def pointer(content: bytes, former: Pointer | None = None, **options: object) -> Pointer:
     given = {"writer": Writer.TERMINAL, "published_by": "anna", "published_at": NOW} | options
-    return Pointer.to(content, tools=1, previous=former.sha256 if former else "", **given)
+    return pointer_to(content, tools=1, previous=former.sha256 if former else "", **given)
 
 
 def test_it_records_who_when_how_many_tools_and_what_was_before() -> None:

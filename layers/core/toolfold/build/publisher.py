@@ -143,16 +143,16 @@ class Pointer(BaseModel):
     automatic: bool = False
     previous: _Line = ""
 
-    @classmethod
-    def to(cls, content: bytes, **members: Any) -> Pointer:
-        """Return the pointer that makes ``content`` current, with the other ``members``."""
-        line = content[: content.find(b"\n") + 1]
-        head = Head(bytes=len(line), sha256=hashlib.sha256(line).hexdigest())
-        return cls(sha256=hashlib.sha256(content).hexdigest(), bytes=len(content), head=head, **members)
-
     def as_dict(self) -> dict[str, Any]:
         """Return the members of ``current.json``."""
         return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def pointer_to(content: bytes, **members: Any) -> Pointer:
+    """Return the pointer that makes ``content`` current, with the other ``members``."""
+    line = content[: content.find(b"\n") + 1]
+    head = Head(bytes=len(line), sha256=hashlib.sha256(line).hexdigest())
+    return Pointer(sha256=hashlib.sha256(content).hexdigest(), bytes=len(content), head=head, **members)
 
 
 _ATTEMPTS = 3
@@ -355,7 +355,7 @@ def publish_catalog(
             raise CatalogDamaged(f"The pointer of {bucket.location} is damaged.", step)
         if current.writer is not Writer.SCHEDULE and not current.automatic:
             return Publication(Outcome.KEPT, current)
-    pointer = Pointer.to(
+    pointer = pointer_to(
         content,
         tools=tools,
         published_at=(now or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0),
