@@ -78,11 +78,12 @@ def check_head(head: Mapping[str, Any]) -> None:
     """
     check_part("Head", head)
     count = head["count"]
-    numbers = [head.get(key, 0) for key in ("confirmed", "skills", "related")]
+    numbers = [count, *(head.get(key, 0) for key in ("confirmed", "skills", "related"))]
     numbers += [category["tools"] for category in head["categories"]]
     numbers += [number for counted in head["counts"].values() for number in counted.values()]
     numbers += [at for at, _ in head.get("common", ())]
-    _require(all(number <= count for number in numbers), "a count")
+    # JSON Schema takes 3.0 for an integer.
+    _require(all(number <= count and type(number) is int for number in numbers), "a count")
     _require(count <= head.get("bytes", count * _MIN_TOOL_BYTES) // _MIN_TOOL_BYTES, "count")
     _require(all(category["source"] in head["sources"] for category in head["categories"]), "category")
     for entry in head["sources"].values():

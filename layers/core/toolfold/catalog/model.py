@@ -31,7 +31,6 @@ from toolfold.catalog.reader import (
     are_runs,
     damaged,
     hash_of,
-    integers,
     line_key,
     member_key,
     positions_in,
@@ -92,18 +91,14 @@ class Catalog:
             for name in Sections.__annotations__
             if name in head["sections"]
         }
-        self.listed: Sequence[int] = range(int(head["count"]))
+        self.listed: Sequence[int] = range(head["count"])
         self._sources: dict[str, Source] = {
             id_: parse_entry(Source, entry, id=id_, auth=entry["auth"] and Auth(**entry["auth"]))
             for id_, entry in head["sources"].items()
         }
         self.categories: tuple[Category, ...] = tuple(parse_entry(Category, entry) for entry in head["categories"])
-        # JSON Schema takes 3.0 for an integer.
-        self._counts: dict[str, dict[str, int]] = {
-            field: {value: int(number) for value, number in head["counts"][field].items()}
-            for field in ("tags", "access", "effect", "source")
-        }
-        self._counts["category"] = {category.name: int(category.tools) for category in self.categories}
+        own = {category.name: category.tools for category in self.categories}
+        self._counts: Mapping[str, Mapping[str, int]] = {**head["counts"], "category": own}
         self.profile_names: Sequence[str] = head.get("profiles", ())
         self.definition_tokens, self.has_relations = int(head.get("definition_tokens", 0)), bool(head.get("related"))
         self.has_semantic_postings = "near" in self._sections
@@ -214,7 +209,7 @@ class Catalog:
     def _known_position(self, name: str) -> int | None:
         """Return the position of a tool that is listed or known here, or None."""
         found: int | None = self._sections["names"].get(name_key(name))
-        if found is not None and integers([found])[0] not in self.base.listed:
+        if found is not None and found not in self.base.listed:
             raise damaged("a line of names")
         return found if found in self._positions or found in self._withheld else None
 
@@ -337,7 +332,7 @@ class Catalog:
                 return [number for pair in pairs if pair[0] in self._positions for number in pair]
 
             return self.memoize((section, term), kept)
-        found = integers(self._sections[section].get(term) or ())
+        found: Sequence[int] = self._sections[section].get(term) or ()
         if len(found) % 2:
             raise damaged(f"a line of {section}")
         if section == "near":
@@ -382,7 +377,8 @@ class Catalog:
     def skill_count(self) -> int:
         """How many of the tools are skills."""
         if self._whole is None:
-            return int(self._head.get("skills", 0))
+            found: int = self._head.get("skills", 0)
+            return found
         return self.memoize("skill count", lambda: sum(1 for _ in self.skill_tools()))
 
     def skill_tool(self, uri: str) -> str | None:

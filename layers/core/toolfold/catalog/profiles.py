@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from toolfold.catalog.entries import Count, Remark, Rule, parse_entry
-from toolfold.catalog.reader import are_runs, damaged, integers
+from toolfold.catalog.reader import are_runs, damaged
 
 Mode = Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto", "research"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -92,7 +92,7 @@ def parse_profile(name: str, entry: Mapping[str, Any], tools: int) -> Profile:
     elsewhere = tuple(Elsewhere(*one) for one in entry.get("elsewhere", ()))
     profile: Profile = parse_entry(Profile, entry, name=name, elsewhere=elsewhere)
     runs = [profile.listed or (), profile.unexposed, *(one.runs for one in elsewhere)]
-    shown = integers((*profile.pinned, *profile.most_used))
+    shown = (*profile.pinned, *profile.most_used)
     if max(shown, default=-1) >= tools or not all(are_runs(one, tools) for one in runs):
         raise damaged("a line of profiles")
     return profile
