@@ -83,7 +83,6 @@ def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> N
         "additionalProperties": False,
     }
     assert tool["returns"] == "rows: date,rain; meta: city"
-    assert "FORECAST: Temperature and rain for the next days" in made["listing"]
 
 
 def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:

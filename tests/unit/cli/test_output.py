@@ -338,7 +338,7 @@ def test_terminal_receives_no_control_sequence(name: str, monkeypatch: pytest.Mo
 def test_names_and_texts_of_a_catalog_have_no_control_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = json.loads(bundled_path().read_bytes())["tools"]["WTI"]
     entry |= {field: f"{entry[field]} {ATTACK}" for field in ("description", "returns")}
-    empty = {"sources": {}, "categories": [], "listing": "WTI: crude oil", "index": {}, "spellings": {}, "synonyms": {}}
+    empty = {"sources": {}, "categories": [], "index": {}, "spellings": {}, "synonyms": {}}
     file = tmp_path / f"catalog{OSC}.json"
     file.write_bytes(writer.dumps(empty | {"tools": {"WTI": entry}}))
     monkeypatch.setenv("TOOLFOLD_CATALOG", str(file))

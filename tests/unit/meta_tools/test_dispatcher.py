@@ -106,7 +106,6 @@ def test_executors_state_what_they_may_change(effects: list[str], hints: dict[st
     empty: dict[str, Any] = {
         "sources": {},
         "categories": [],
-        "listing": "",
         "index": {},
         "spellings": {},
         "synonyms": {},

@@ -100,7 +100,6 @@ class Head(Part):
     sources: Annotated[dict[Name, Source], Field(max_length=1000)]  # type: ignore[valid-type]  # made above
     categories: Annotated[list[Category], Field(max_length=10_000)]  # type: ignore[valid-type]
     counts: Annotated[dict[str, _Counts], Rule(required=["tags", "access", "effect", "source"])]
-    listing: str
     sections: Annotated[dict[str, list[Any]], Rule(required=sorted(Sections.__required_keys__))]
     confirmed: Count = 0
     skills: Count = 0

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toolfold.catalog.entries import FORMAT, MAX_LISTED, Category, Sections, ToolSummary, listing_text, name_key
+from toolfold.catalog.entries import FORMAT, Sections, ToolSummary, name_key
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 from toolfold.errors import ToolfoldError
 from toolfold.private_folder import replace_file
@@ -114,9 +114,6 @@ def write(
             table[name] = write_section(written, content.get(name, ()))
             written.write(b"}\n")
     written.write(b"}\n")
-    listing = ""
-    if len(lines) <= MAX_LISTED:
-        listing = listing_text([Category(**one) for one in head["categories"]], lines)
     line = {
         "format": FORMAT,
         "count": len(lines),
@@ -127,7 +124,6 @@ def write(
             field: {value: len(found) for (of, value), found in sorted(members.items()) if of == field}
             for field in ("tags", "access", "effect", "source")
         },
-        "listing": listing,
         "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }

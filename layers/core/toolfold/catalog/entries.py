@@ -37,9 +37,6 @@ DESCRIBE_STEP = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
 RESERVED_NAMES = (*META_TOOLS, "TOOL_CALL_WRITE", *COMBINING_TOOLS)
 """Names that no tool of a catalog may have."""
 
-MAX_LISTED = 1000
-"""Tools of the largest catalog, or part of one, whose ``TOOL_LIST()`` lists all: about 25,000 tokens."""
-
 CONFIRM = "confirm"
 """What the line of a tool with ``confirm`` has at its end, and what model-visible texts add to it."""
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.catalog.entries import (
     FORMAT,
-    MAX_LISTED,
     Auth,
     Category,
     Sections,
@@ -52,7 +51,7 @@ _MAX_MEMOIZED = 2000
 class Catalog:
     """All tools of all sources. Immutable; names are matched without regard to case.
 
-    ``len``, ``counts``, ``description``, ``listing``, ``categories``, ``sources`` and ``source`` are answered from the
+    ``len``, ``counts``, ``description``, ``categories``, ``sources`` and ``source`` are answered from the
     head. Every other method raises ``CatalogUnavailable`` when a block that it needs cannot be read or is damaged.
 
     Args:
@@ -240,11 +239,7 @@ class Catalog:
 
     @property
     def listing(self) -> str:
-        """The text of ``TOOL_LIST()``, of a whole catalog rendered by the compiler; empty for a large one."""
-        if self._whole is None:
-            return str(self._head["listing"])
-        if len(self) > MAX_LISTED:
-            return ""
+        """The text of ``TOOL_LIST()``, with every tool in one line."""
         return self.memoize("listing", lambda: listing_text(self.categories, list(self._lines())))
 
     def common(self) -> Sequence[tuple[int, str]]:

@@ -218,7 +218,7 @@ MAX_NAMES = 50
 
 def is_large(catalog: Catalog) -> bool:
     """Return whether ``catalog`` is too large to be listed as a whole."""
-    return not catalog.listing or len(catalog) > MAX_LISTED_TOOLS or len(catalog.listing) > MAX_LISTED_CHARACTERS
+    return len(catalog) > MAX_LISTED_TOOLS or len(catalog.listing) > MAX_LISTED_CHARACTERS
 
 
 def category_counts(catalog: Catalog) -> dict[str, int]:

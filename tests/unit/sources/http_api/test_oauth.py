@@ -69,7 +69,7 @@ def head_with(auth: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     counts: dict[str, Any] = {"tags": {}, "access": {}, "effect": {}, "source": {}}
     head = {"count": 0, "sources": {"a": source}, "categories": [], "counts": counts}
-    return {**head, "listing": "", "sections": {name: [] for name in Sections.__required_keys__}}
+    return {**head, "sections": {name: [] for name in Sections.__required_keys__}}
 
 
 @pytest.mark.parametrize(
