@@ -18,13 +18,13 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from heapq import nlargest
-from itertools import islice
 from operator import itemgetter, mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.entries import name_key
-from toolfold.catalog.query import OUTSIDE, PREFERRED, ParsedQuery, Words, distance, is_kind, parse_query, split_query
+from toolfold.catalog.query import OUTSIDE, PREFERRED, ParsedQuery, Words, is_kind, parse_query, split_query
 from toolfold.catalog.tokenizer import in_words, is_english, stem, stems, word_weight
+from toolfold.fuzzy import LEAST, similarity
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -47,14 +47,13 @@ _TIE_RATIO, _MAX_TIES = 0.85, 5
 """Share of the best score from which a tool counts as tied with the best, and the maximum number of ties. On the tuning
 half, the right tool is among the ties for 93 of 100 queries; a query has 1.4 ties on average."""
 
-_MIN_SIMILARITY, _MIN_SIMILARITY_AT_SOURCE, _HIGH_SIMILARITY = 0.7, 0.6, 0.8
-"""Similarity of names, 0 to 1: the minimum for a suggestion, the minimum among the few tools of a source that is named,
-and the minimum to suggest no names found by words."""
+_HIGH_SIMILARITY = 0.85
+"""Similarity of names, 0 to 1, from which no names are suggested that are found by words."""
 
-_MAX_SUGGESTED, _MIN_SUGGESTED_SCORE, _MIN_SUGGESTED_RATIO = 3, 700, 0.4
-"""Names that are suggested at most; score, and share of the best score, from which a tool found by the words of an
-unknown name is. A single word that many tools have scores less, and so does a word that was corrected to one of the
-catalog (NOPE: non)."""
+_MAX_SEARCHED, _MAX_SUGGESTED, _MIN_SUGGESTED_SCORE, _MIN_SUGGESTED_RATIO = 200, 3, 700, 0.4
+"""Hits that are looked at, and names that are suggested at most; score, and share of the best score, from which a tool
+found by the words of an unknown name is. A single word that many tools have scores less, and so does a word that was
+corrected to one of the catalog (NOPE: non)."""
 
 _SURE_SCORE, _SURE_SCORE_PER_TERM = 1000, 250
 """Score of the best tool, or score for each term of a query with few terms, from which it is sure to fit, where its
@@ -386,37 +385,27 @@ def closest_names(catalog: Catalog, name: str) -> list[str]:
     """Return up to three names of tools that ``name`` may mean, best first; empty when none is similar enough.
 
     Names with a very similar spelling are returned alone. Otherwise a search for the words of ``name`` comes first,
-    because it finds synonyms (STOCK_PRICE: GLOBAL_QUOTE), followed by names with a less similar spelling.
+    because it finds synonyms (STOCK_PRICE: GLOBAL_QUOTE), followed by names that are less similar. Of a name that
+    begins with a source, the rest is compared, with the tools of that source where it has some.
     """
-    normalized = "_".join(name.upper().split())[:64]
-    source = normalized[: normalized.find("__") + 2] if "__" in normalized else ""
-    names = {other: name_key(other) for other in catalog} if normalized and len(catalog) <= _MAX_COMPARED_NAMES else {}
-    own = {other: key.removeprefix(source) for other, key in names.items() if source and key.startswith(source)}
-    compared, least = (own, _MIN_SIMILARITY_AT_SOURCE) if own else (names, _MIN_SIMILARITY)
-    rest = normalized.removeprefix(source) if own else normalized
-    edits = {other: distance(rest, key) for other, key in compared.items()}
-    similarity = {other: 1 - edits[other] / max(len(rest), len(key)) for other, key in compared.items()}
-    similar = sorted((other for other in compared if similarity[other] >= least), key=lambda other: -similarity[other])
-    if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY or edits[other] == 1]:
+    wrong, names = name_key("_".join(name.split()))[:64], {}
+    if wrong and len(catalog) <= _MAX_COMPARED_NAMES:
+        names = {other: name_key(other) for other in catalog}
+    source, separator, rest = wrong.partition("__")
+    own = {other for other, key in names.items() if separator and key.startswith(f"{source}__")}
+    if rest:
+        wrong, names = rest, {other: key.rpartition("__")[2] for other, key in names.items() if not own or other in own}
+    alike = {other: similarity(wrong, key) for other, key in names.items()}
+    similar = sorted((other for other, value in alike.items() if value >= LEAST), key=lambda other: -alike[other])
+    if close := [other for other in similar if alike[other] >= _HIGH_SIMILARITY]:
         return close[:_MAX_SUGGESTED]
-    equal = [other for other, key in names.items() if rest and rest in (key, key.partition("__")[2])]
-    found = dict.fromkeys([*equal, *_names_by_words(catalog, in_words(rest).lower(), own), *similar])
-    return list(found)[:_MAX_SUGGESTED]
-
-
-def _names_by_words(catalog: Catalog, words: str, among: Container[str]) -> list[str]:
-    """Return the names of tools that match ``words`` well, or that have one of them in their names.
-
-    ``among``: the names to choose from; empty: all.
-    """
-    named = ((hit, catalog.summary(hit.position).name) for hit in search(catalog, words).hits)
-    hits = list(islice(((hit, name) for hit, name in named if not among or name in among), _MAX_SUGGESTED))
-    own_words = {word for word in words.split() if len(word) >= _SHORTEST_NAME_WORD}
-    names = []
-    for hit, other in hits:
-        is_good = hit.score >= _MIN_SUGGESTED_SCORE or own_words.intersection(
-            in_words(other.partition("__")[2] or other).lower().split()
-        )
-        if is_good and hit.score >= _MIN_SUGGESTED_RATIO * hits[0][0].score:
-            names.append(other)
-    return names
+    sought = in_words(wrong).lower()
+    hits = [(hit.score, catalog.summary(hit.position).name) for hit in search(catalog, sought).hits[:_MAX_SEARCHED]]
+    words = {word for word in sought.split() if len(word) >= _SHORTEST_NAME_WORD}
+    by_words = [
+        other
+        for points, other in [pair for pair in hits if not own or pair[1] in own][:_MAX_SUGGESTED]
+        if points >= _MIN_SUGGESTED_RATIO * hits[0][0]
+        and (points >= _MIN_SUGGESTED_SCORE or not words.isdisjoint(in_words(other).lower().split()))
+    ]
+    return list(dict.fromkeys([*by_words, *similar]))[:_MAX_SUGGESTED]
