@@ -237,7 +237,7 @@ LARGE = {"properties": {f"field_{number}": {"type": "string", "description": GOO
     [
         ([{"name": "depth", "description": GOOD}], []),
         ([{"name": "do_it"}], ["too-short"]),
-        ([{"name": "list_deep_water_berths", "description": "Deep water berths"}], ["says-the-name"]),
+        ([{"name": "list_deep_water_berths", "description": "Deep water berths"}], ["too-short"]),
         ([{"name": "depth", "description": GOOD, "parameters": LARGE}], ["schema-tokens"]),
     ],
 )

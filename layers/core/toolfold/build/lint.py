@@ -47,7 +47,6 @@ class Finding:
 RULES = {
     "source": "the YAML compiles",
     "left-out": "what a source describes can be a tool, or is excluded; no text of it instructs the model",
-    "says-the-name": "a summary states more than the name and the title",
     "too-short": "summary and description have enough words to choose a tool",
     "typed-secret": "no key, token or password is typed into source.yaml",
     "schema-tokens": "name, description and parameters of a tool are within their token limit",
@@ -55,8 +54,8 @@ RULES = {
 """Rule → condition that it requires."""
 
 MIN_WORDS, MIN_IMPORTED_WORDS = 10, 3
-"""Different, specific words in summary and description: below those of an imported tool, it is found by its name alone;
-the minimum of Alpha Vantage is 14."""
+"""Different words in summary and description that the name and the title do not have: below those of an imported tool,
+it is found by its name alone."""
 
 MAX_SCHEMA_TOKENS, MAX_IMPORTED_SCHEMA_TOKENS = 600, 1_500
 """Tokens of name, description and parameters as compact JSON. A parameter has 25 (a flag) to 60 (a month with its
@@ -64,15 +63,6 @@ pattern)."""
 
 _CORRECT = "correct it first; the other rules need a compiled catalog"
 _EXCLUDE = "correct the document, or accept it with exclude in source.yaml"
-
-GENERIC = frozenset(
-    stems(
-        "api data dataset endpoint feature function information info item method object operation output query record "
-        "request response result service tool utility value various thing return fetch retrieve provide allow enable "
-        "use useful helper general generic main new"
-    )
-)
-"""Terms that apply to every tool."""
 
 
 class Checked(NamedTuple):
@@ -128,15 +118,12 @@ def _check_texts(tool: Tool, *, is_imported: bool) -> Iterator[Finding]:
         return _finding(f"{tool.where(at)}: {tool.name}: {problem}", rule, advice + where, is_warning=is_warning)
 
     description = f"{tool.summary}. {tool.description}"
-    count, least = len({*stems(description)} - GENERIC), MIN_IMPORTED_WORDS if is_imported else MIN_WORDS
+    least = MIN_IMPORTED_WORDS if is_imported else MIN_WORDS
+    count = len({*stems(description)} - {*stems(f"{in_words(tool.name)} {tool.title}")})
     if count < least:
         advice = f"write at least {MIN_WORDS}: units, limits, the difference from similar tools"
-        problem = f"summary and description have {count} different specific words"
+        problem = f"summary and description have {count} words that the name has not"
         yield finding("too-short", problem, "description", advice)
-    says_more = {*stems(tool.summary)} - {*stems(f"{in_words(tool.name)} {tool.title}")} - GENERIC
-    if not says_more and (count >= least or not is_imported):
-        advice = "state what the tool returns, for what, and how often or how far back"
-        yield finding("says-the-name", "the summary only repeats the name", "summary", advice)
     properties = json_schema.properties(tool.parameters)
     most = MAX_IMPORTED_SCHEMA_TOKENS if is_imported else MAX_SCHEMA_TOKENS
     schema = {"name": tool.name, "description": description, "parameters": tool.parameters}
