@@ -1,5 +1,6 @@
 """``toolfold call``: where the data go, in which form, and the notices beside them."""
 
+import contextlib
 import csv
 import io
 import json
@@ -27,7 +28,7 @@ SENT = b'date,value\r\n2026-01-02,"1,5"\r\n2026-01-01,caf\xc3\xa9 \r\n\r\n'
 
 @pytest.fixture(autouse=True)
 def _own_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "DELAY_S", 60.0)  # however slow the machine is
+    monkeypatch.setattr(output, "waiting", contextlib.nullcontext)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 

@@ -49,7 +49,6 @@ def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     made = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", made)
-    monkeypatch.setattr(output, "DELAY_S", 0.0)
     return made
 
 
@@ -74,14 +73,6 @@ def test_a_terminal_shows_the_last_text_and_is_clean_after(monkeypatch: pytest.M
     assert "\x1b[31m name" not in shown
     assert shown.count("\x1b[1A") == 1  # one line, which is erased at the end
     assert shown.endswith(("\x1b[2K", "\x1b[?25h", "\r\x1b[1A\x1b[2K"))  # the line erased, the cursor visible
-
-
-def test_a_short_command_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = open_terminal(monkeypatch)
-    monkeypatch.setattr(output, "DELAY_S", 60.0)
-    with output.waiting("quick"):
-        pass
-    assert terminal.getvalue() == ""
 
 
 def test_an_error_takes_the_spinner_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,8 @@ import json
 import logging
 import os
 import sys
-import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +20,6 @@ from toolfold.errors import CallError
 from toolfold.text_safety import counted, escape_unsafe
 
 if TYPE_CHECKING:
-    from rich.live import Live
-
     from toolfold.meta_tools.result import Result
     from toolfold.network.connection import RequestState
 
@@ -152,46 +149,28 @@ def print_trace(request: RequestState) -> None:
     print_wrapped("* " + "; ".join(words), "  ")
 
 
-DELAY_S = 1.0
-"""Seconds of silence that do not disturb: https://www.nngroup.com/articles/response-times-3-important-limits/"""
-
-
 @contextlib.contextmanager
 def waiting(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner with a text on stderr while the body runs, if that takes long and stderr is a terminal.
+    """Show a spinner with a text on stderr while the body runs, if stderr is a terminal.
 
     Yields:
         What changes the text.
     """
-    current = deque([text], maxlen=1)
-    drawn: list[Live] = []
+    if not terminal.can_draw(sys.stderr):
+        yield lambda _: None
+        return
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
 
-    def draw() -> None:
-        from rich.live import Live
-        from rich.spinner import Spinner
-        from rich.text import Text
+    spinner = Spinner("dots" if terminal.is_unicode(sys.stderr) else "line")
 
-        spinner = Spinner("dots" if terminal.is_unicode(sys.stderr) else "line")
+    def describe(text: str) -> None:
+        # One line, in which names may come from a service.
+        spinner.update(text=Text(escape_unsafe(text)[: terminal.width() - 3]))
 
-        def frame() -> Spinner:
-            # One line, in which names may come from a service.
-            spinner.update(text=Text(escape_unsafe(current[0])[: terminal.width() - 3]))
-            return spinner
-
-        console = terminal.make_console(sys.stderr)
-        live = Live(console=console, get_renderable=frame, transient=True, redirect_stdout=False, redirect_stderr=False)
-        live.start(refresh=True)
-        drawn.append(live)
-
-    timer = threading.Timer(DELAY_S, draw)
-    timer.daemon = True
-    if terminal.can_draw(sys.stderr):
-        timer.start()
-    try:
-        yield current.append
-    finally:
-        timer.cancel()
-        if timer.is_alive():
-            timer.join()
-        for live in drawn:
-            live.stop()
+    describe(text)
+    console = terminal.make_console(sys.stderr)
+    # What is printed in between is made safe by stdout and stderr, not by rich.
+    with Live(spinner, console=console, transient=True, redirect_stdout=False, redirect_stderr=False):
+        yield describe
