@@ -381,7 +381,7 @@ class TestDeployment:
             (["cursor", "--endpoint", "http://127.0.0.1:1/mcp"], "cannot be reached"),
             (["cursor", "--endpoint", ADDRESS, "--access", "oauth", "--sign", "eu-west-1"], "--sign is for Access=iam"),
             (["cursor", "--endpoint", ADDRESS, "--access", "open", "--env", "A=b"], "--env is for a program"),
-            (["cursor", "--endpoint", ADDRESS, "--token-env", "TOKEN"], "--token-env is not for install"),
+            (["cursor", "--endpoint", ""], "--endpoint is empty"),
             (["cursor", "--access", "iam"], "--access is for an endpoint: add --endpoint URL"),
             (["cursor", "--sign", "eu-west-1"], "--sign is for an endpoint: add --endpoint URL"),
             (["claude-desktop", "--endpoint", ADDRESS, "--access", "iam", "--key-env", "K"], "passes no key"),

@@ -234,13 +234,6 @@ class Command(_Help):
             if len(given) > 1:
                 shown = " and ".join(f"--{name.replace('_', '-')}" for name in given)
                 raise click.UsageError(f"{shown} exclude each other. Give one of them.", ctx)
-        if "endpoint" not in ctx.params:
-            return
-        if options.endpoint is not None and not options.endpoint.strip():
-            raise click.UsageError("--endpoint is empty: give the address of an endpoint, or leave it out.", ctx)
-        for name in ("token_env", "key_env", "sign"):
-            if not options.endpoint and getattr(options, name):
-                raise click.UsageError(f"--{name.replace('_', '-')} is for an endpoint: add --endpoint URL.", ctx)
 
 
 class Group(_Help, click.Group):
@@ -296,16 +289,6 @@ def call_at(place: str, *arguments: Any) -> Any:
 def fail(message: str) -> click.UsageError:
     """Return the error of wrong usage, to be raised by a command that runs."""
     return click.UsageError(message, click.get_current_context(silent=True))
-
-
-def secret_of(name: str | None) -> str:
-    """Return the value of an environment variable; empty for None."""
-    if name is None:
-        return ""
-    value = os.environ.get(name, "").strip()
-    if not value:
-        raise ToolfoldError(f"The environment variable {name} is not set. Set it to the secret, and run this again.")
-    return value
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.entry_point import output_errors
 from toolfold.cli.output import print_error, print_json, print_message, print_notice, print_result, print_trace
-from toolfold.cli.tools import RemoteTools, make_app
+from toolfold.cli.tools import make_app
 from toolfold.errors import ApprovalRequired, ToolfoldError
 from toolfold.execution.approval import ApprovalDesk
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -43,10 +43,6 @@ _MOST = 100
 def run(options: Options) -> int:
     """Call the tool and print or write its answer."""
     file = None if options.output in (None, "-") else _writable(options.output, overwrite=options.force)
-    if options.endpoint:
-        with contextlib.closing(RemoteTools(options)) as remote:
-            result = _call(options, remote, _call_arguments(options))
-        return _print(options, result, file)
     app = make_app()
     tools = app.server.tools
     arguments = _call_arguments(options)
@@ -70,7 +66,7 @@ def _writable(name: str, *, overwrite: bool) -> Path:
     return path
 
 
-def _call(options: Options, tools: MetaTools | RemoteTools, arguments: dict[str, Any]) -> Result:
+def _call(options: Options, tools: MetaTools, arguments: dict[str, Any]) -> Result:
     with output.waiting(f"Waiting for {options.tool_name} …"):
         return tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
 
@@ -185,7 +181,7 @@ def print_answer(result: Result, options: Options) -> None:
     data = result.structured["result"]
     is_terminal = terminal.is_terminal(sys.stdout)
     most = _MOST if is_terminal and not options.all else sys.maxsize
-    _print_notices(result.structured, is_remote=bool(options.endpoint))
+    _print_notices(result.structured)
     if form == "structured":
         print_json({**result.structured, "content": result.blocks} if result.blocks else result.structured)
         return
@@ -230,7 +226,7 @@ def _first(lines: Sequence[Any], most: int, what: str) -> Sequence[Any]:
     return lines[:most]
 
 
-def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
+def _print_notices(structured: Mapping[str, Any]) -> None:
     status = AnswerStatus(structured.get("cached", False), structured.get("age_s", 0), structured.get("late", ""))
     if line := status.line().strip("# \n"):
         print_notice(f"{line}." if status.stale_reason else f"{line}; --fresh requests it again.")
@@ -240,11 +236,8 @@ def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
         full = preview["full"]
         where = full.get("path") or full.get("url")
         whole = f"({full['tokens']:,} tokens{f'; saved as {where}' if where else ''})"
-        step = f"Without --max-tokens it is whole {whole}."
-        if is_remote:
-            step = f"All of it {whole} is more than the endpoint returns; --select returns a part."
         shown = f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows"
-        print_notice(f"{shown}; left out: {preview['left_out']}. {step}")
+        print_notice(f"{shown}; left out: {preview['left_out']}. Without --max-tokens it is whole {whole}.")
 
 
 def tables_of(data: Any) -> list[Table]:

@@ -5,7 +5,6 @@ Each prints a table to a terminal, lines with tabs to a pipe, and the structured
 
 from __future__ import annotations
 
-import contextlib
 import re
 import sys
 from collections.abc import Mapping
@@ -17,9 +16,8 @@ from toolfold.catalog.entries import summary_suffix
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.error_text import WHOLE_TOKENS, call_command
-from toolfold.cli.tools import RemoteTools, meta_tools
+from toolfold.cli.tools import meta_tools
 from toolfold.meta_tools import list_request
-from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.reader import read_arguments
 from toolfold.text_safety import counted, escape_unsafe
 
@@ -36,10 +34,9 @@ def search_tools(options: Options) -> int:
     arguments = {"query": " ".join(options.words), **_given_filters(options)}
     if not options.json:
         arguments = {"limit": DEFAULT_LIMIT, **arguments, "detail": "minimal", "token_budget": WHOLE_TOKENS}
-    with _tools(options) as tools:
-        result = tools.call("TOOL_LIST", arguments)
+    result = meta_tools().call("TOOL_LIST", arguments)
     found = result.structured
-    if options.json or "tools" not in found:  # an error, or the answer of another server
+    if options.json or result.is_error:
         return output.print_result(result, options.json) or int(not found.get("tools"))
     if not found["tools"]:
         output.print_message("No tool matches. Try other English words, or look through `toolfold catalog list`.")
@@ -57,10 +54,6 @@ def search_tools(options: Options) -> int:
     return 0
 
 
-def _tools(options: Options) -> contextlib.AbstractContextManager[RemoteTools | MetaTools]:
-    return contextlib.closing(RemoteTools(options)) if options.endpoint else contextlib.nullcontext(meta_tools())
-
-
 def _given_filters(options: Options) -> dict[str, Any]:
     given = {name: getattr(options, name) for name in ("category", "access", "limit")} | {"tag": list(options.tag)}
     return {name: value for name, value in given.items() if value not in (None, [])}
@@ -69,9 +62,8 @@ def _given_filters(options: Options) -> dict[str, Any]:
 def list_tools(options: Options) -> int:
     """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between columns."""
     arguments = _given_filters(options)
-    if options.endpoint or options.json:
-        with _tools(options) as tools:
-            return output.print_result(tools.call("TOOL_LIST", arguments), options.json)
+    if options.json:
+        return output.print_result(meta_tools().call("TOOL_LIST", arguments), as_json=True)
     catalog = meta_tools().catalog()
     request = list_request.parse_list_request(catalog, read_arguments(catalog, list_request.TOOL, arguments))
     positions = request.filters.positions(catalog)
@@ -101,8 +93,7 @@ def describe_tools(options: Options) -> int:
         The exit code: 0, or 1 when a name is not found.
     """
     arguments = {"tool_name": list(options.names), "detail": options.detail}
-    with _tools(options) as tools:
-        result = tools.call("TOOL_GET", arguments)
+    result = meta_tools().call("TOOL_GET", arguments)
     if result.is_error or options.json:
         missing = not result.is_error and not all(entry["found"] for entry in result.structured["tools"])
         return output.print_result(result, options.json) or int(missing)
