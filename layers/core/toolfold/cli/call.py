@@ -18,17 +18,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolfold.app import App
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.stores import Unavailable
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.entry_point import output_errors
-from toolfold.cli.output import print_error, print_json, print_message, print_notice, print_result, print_trace
+from toolfold.cli.output import print_error, print_json, print_notice, print_result, print_trace
 from toolfold.cli.tools import make_app
-from toolfold.errors import ApprovalRequired, ToolfoldError
+from toolfold.errors import ToolfoldError
 from toolfold.execution.approval import ApprovalDesk
-from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.private_folder import replace_file
 from toolfold.results.output import AnswerStatus
@@ -44,48 +42,21 @@ def run(options: Options) -> int:
     """Call the tool and print or write its answer."""
     file = None if options.output in (None, "-") else _writable(options.output, overwrite=options.force)
     app = make_app()
-    tools = app.server.tools
-    arguments = _call_arguments(options)
     if options.verbose:
         app.executor.http_client().on_request = print_trace
-    result = _call(options, tools, arguments)
-    # A pipe is continued by the command that its error names: its first steps must not be performed again.
-    if result.is_error and "failed_step" not in result.structured and (token := _approve_here(app, result)):
-        result = _call(options, tools, {**arguments, "approval_token": token})
-    return _print(options, result, file)
-
-
-def _writable(name: str, *, overwrite: bool) -> Path:
-    """Return the path of a file that can be written, before anything is called."""
-    given = Path(name).expanduser()
-    path = Path(os.path.realpath(given))
-    if not path.parent.is_dir() or (given.exists() and not given.is_file()):  # a folder, or a device
-        raise ToolfoldError(f"{name} is no file in a folder that exists. Name another file.")
-    if path.exists() and not overwrite:
-        raise ToolfoldError(f"{name} exists. Add --force to replace it, or name another file.")
-    return path
-
-
-def _call(options: Options, tools: MetaTools, arguments: dict[str, Any]) -> Result:
-    with output.waiting(f"Waiting for {options.tool_name} …"):
-        return tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
-
-
-def _call_arguments(options: Options) -> dict[str, Any]:
     given = {
         "select": options.select,
         "max_tokens": options.max_tokens,
         "fresh": options.fresh or None,
         "approval_token": options.approval_token,
     }
-    return {
+    call = {
         "tool_name": options.tool_name,
         "arguments": parse_arguments(options.arguments),
         **{name: value for name, value in given.items() if value is not None},
     }
-
-
-def _print(options: Options, result: Result, file: Path | None) -> int:
+    with output.waiting(f"Waiting for {options.tool_name} …"):
+        result = app.server.tools.call("TOOL_CALL", call, whole=options.max_tokens is None)
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return print_result(result, options.json, options.tool_name)
     if file is None:
@@ -106,6 +77,17 @@ def _print(options: Options, result: Result, file: Path | None) -> int:
     return 0
 
 
+def _writable(name: str, *, overwrite: bool) -> Path:
+    """Return the path of a file that can be written, before anything is called."""
+    given = Path(name).expanduser()
+    path = Path(os.path.realpath(given))
+    if not path.parent.is_dir() or (given.exists() and not given.is_file()):  # a folder, or a device
+        raise ToolfoldError(f"{name} is no file in a folder that exists. Name another file.")
+    if path.exists() and not overwrite:
+        raise ToolfoldError(f"{name} exists. Add --force to replace it, or name another file.")
+    return path
+
+
 def parse_arguments(words: Sequence[str]) -> dict[str, Any]:
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
     if len(words) == 1 and words[0].lstrip().startswith("{"):
@@ -122,39 +104,14 @@ def parse_arguments(words: Sequence[str]) -> dict[str, Any]:
 
 
 def approve(options: Options) -> int:
-    """Show the call and decide about it."""
-    given = True if options.yes else False if options.deny else None
-    is_approved = _decide(Settings.from_environment(), options.token, given)
-    print("Approved. The call can be repeated with this token, once." if is_approved else "Denied.")
-    return 0 if is_approved or options.deny else 1
-
-
-def _approve_here(app: App, result: Result) -> str:
-    """Ask the person at this terminal about a call that needs approval; return its token, or an empty text."""
-    error = result.structured["error"]
-    is_needed = error["code"] == ApprovalRequired.code and "approval_token" in error
-    if not is_needed or not terminal.is_interactive():
-        return ""
-    token = str(error["approval_token"])
-    if app.settings.approve == "human":
-        is_approved = _decide(app.settings, token, None)
-    else:
-        print_message(error["prompt"])
-        is_approved = terminal.confirm("Approve this call?", "")
-    if not is_approved:
-        raise ToolfoldError("Not approved; this call was not sent.")
-    return token
-
-
-def _decide(settings: Settings, token: str, given: bool | None) -> bool:
-    """Show a waiting call, and approve or deny it: as ``given``, or as the person does; return whether it is approved.
+    """Show a waiting call, and approve or deny it: as an option says, or as the person does.
 
     Raises:
         ToolfoldError: there is no such call, or no terminal for the question.
     """
     with os_errors("The approvals of the server cannot be reached", "", Unavailable):
-        desk = ApprovalDesk(settings, AwsClients())
-        call = desk.find(token)
+        desk = ApprovalDesk(Settings.from_environment(), AwsClients())
+        call = desk.find(options.token)
         terms, left_s = call.terms, max(0, round(call.record.expires_at - time.time()))
         arguments = json.loads(terms.arguments)
         fields = {
@@ -167,11 +124,12 @@ def _decide(settings: Settings, token: str, given: bool | None) -> bool:
         }
         with contextlib.redirect_stdout(sys.stderr):
             terminal.print_fields(fields)
-        if given is None and not terminal.is_interactive():
+        if not (options.yes or options.deny or terminal.is_interactive()):
             raise ToolfoldError("There is no terminal for the question. Use --yes or --deny.")
-        is_approved = terminal.confirm("Approve this call?", "") if given is None else given
+        is_approved = options.yes or (not options.deny and terminal.confirm("Approve this call?", ""))
         desk.decide(call, approve=is_approved)
-    return is_approved
+    print("Approved. The call can be repeated with this token, once." if is_approved else "Denied.")
+    return 0 if is_approved or options.deny else 1
 
 
 def print_answer(result: Result, options: Options) -> None:
