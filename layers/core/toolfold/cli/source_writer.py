@@ -117,10 +117,11 @@ def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]
     needed = [*draft.variables, *stated, ("TOOLFOLD_CATALOG", catalog)]
     stored = read_settings(path) if path.exists() else {}
     here = _missing(draft.id, needed, os.environ)
-    # A variable of the shell overrides the file. What is enough here goes into the file as well, for other shells.
-    exports = {name: value for name, value in here.items() if not _is_stored(name) or name in in_shell}
+    # A variable of the shell overrides the file, which has no keys. What is enough here goes into the file as well,
+    # for other shells.
+    exports = {name: value for name, value in here.items() if name not in VARIABLES or name in in_shell}
     lacking = _missing(draft.id, needed, stored)
-    in_file = {name: value for name, value in lacking.items() if _is_stored(name) and name not in exports}
+    in_file = {name: value for name, value in lacking.items() if name in VARIABLES and name not in exports}
     question = f"Set {', '.join(in_file)} in {path}, and compile the catalog?" if in_file else "Compile the catalog?"
     is_done = options.yes or (is_interactive() and confirm(question, "", default=True))
     if shown := exports if is_done else here:
@@ -164,11 +165,6 @@ def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]
 def host_variables(*urls: str) -> list[tuple[str, str]]:
     """Return the setting that allows the host of each of ``urls``; nothing for an empty one."""
     return [("TOOLFOLD_ALLOWED_HOSTS", host) for url in urls if (host := host_of(url))]
-
-
-def _is_stored(name: str) -> bool:
-    """Return whether the file of settings has the variable: it is a setting, and no key."""
-    return name in VARIABLES
 
 
 def _missing(source_id: str, variables: Sequence[tuple[str, str]], known: Mapping[str, str]) -> dict[str, str]:
