@@ -5,12 +5,13 @@ A check returns findings, and does not raise.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from platform import python_version
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -31,7 +32,7 @@ from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.exposure.profiles import profile_names, select
-from toolfold.extras import install_command
+from toolfold.extras import missing_extra
 from toolfold.fuzzy import normalize
 from toolfold.local_defaults import with_local_defaults
 from toolfold.network.session import HttpClient, describe_proxy
@@ -65,13 +66,24 @@ class Finding(NamedTuple):
 _ANSWER_S = 10.0
 
 
+def _checked(subject: str, check: Callable[..., Finding], *arguments: Any) -> Finding:
+    """Return what ``check`` finds; the error that it raises is a problem."""
+    try:
+        return check(*arguments)
+    except SettingsError as error:
+        return Finding("problem", subject, str(error))
+    except CallError as error:
+        return Finding("problem", subject, *for_person(error))
+    except ModuleNotFoundError as error:
+        return Finding("problem", subject, f"This needs {missing_extra(error) or error.name}")
+
+
 def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Finding]:
     """Run all checks, in the order in which one needs the other."""
     yield Finding("ok", "toolfold", f"{__version__} on Python {python_version()} ({sys.executable}).")
-    if options.mistake:
-        yield Finding("problem", "settings", options.mistake)
     unknown = unknown_names(environment)
-    yield from (Finding("problem", "settings", sentence) for sentence in unknown.values())
+    for sentence in filter(None, (options.mistake, *unknown.values())):
+        yield Finding("problem", "settings", sentence)
     environment = {name: value for name, value in environment.items() if name not in unknown}
     try:
         settings = Settings.from_environment(environment)
@@ -81,23 +93,6 @@ def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Find
     if not options.mistake:
         names = sorted(name for name in environment if name.startswith("TOOLFOLD_"))
         yield Finding("ok", "settings", f"set here: {', '.join(names)}." if names else "all have their defaults.")
-    yield from _network_variables(environment)
-    yield from _cache(settings)
-    catalog = _catalog(settings)
-    if isinstance(catalog, Finding):
-        yield catalog
-        return
-    titles = ", ".join(source.title for source in catalog.sources)
-    yield Finding("ok", "catalog", f"{counted(len(catalog), 'tool')} of {titles}.")
-    for source in catalog.sources:
-        yield _key(source, settings, environment)
-        if not options.offline:
-            yield _reachable(source, settings)
-    if options.directory:
-        yield from _directory()
-
-
-def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
     if proxy := describe_proxy("https://example.com"):
         yield Finding("ok", "proxy", f"{proxy}.")
     variable, path = ca_bundle(environment)
@@ -106,36 +101,34 @@ def _network_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("problem", "certificates", text, f"Correct {variable}.")
     elif variable:
         yield Finding("ok", "certificates", f"those in {path} ({variable}).")
+    yield _checked("cache", _cache, with_local_defaults(settings))
+    opened: list[Catalog] = []
+    yield _checked("catalog", _catalog, settings, opened)
+    for source in opened[0].sources if opened else ():
+        yield _key(source, settings, environment)
+        if not options.offline:
+            yield _checked("network", _reachable, source, settings)
+    if options.directory and opened:
+        yield from _directory()
 
 
-def _cache(settings: Settings) -> Iterator[Finding]:
+def _cache(local: Settings) -> Finding:
     """Open the cache that the command line and stdio use."""
-    local = with_local_defaults(settings)
     if local.cache == "off":
-        yield Finding("note", "cache", "off, so every call is sent to its source.")
-        return
-    try:
-        store = create_shared_store(local, time.monotonic, AwsClients())
-    except SettingsError as error:
-        yield Finding("problem", "cache", str(error))
-        return
+        return Finding("note", "cache", "off, so every call is sent to its source.")
+    store = create_shared_store(local, time.monotonic, AwsClients())
     if store is None or store.run(lambda opened: (opened.get("doctor"), True)) is not None:
-        yield Finding("ok", "cache", f"{'in memory' if store is None else local.cache}.")
-    else:
-        yield Finding("problem", "cache", f"{local.cache} cannot be used; answers are cached in memory only.")
+        return Finding("ok", "cache", f"{'in memory' if store is None else local.cache}.")
+    return Finding("problem", "cache", f"{local.cache} cannot be used; answers are cached in memory only.")
 
 
-def _catalog(settings: Settings) -> Catalog | Finding:
-    try:
-        store = open_store(settings)
-        check_catalog(settings, store)
-        return store()
-    except SettingsError as error:
-        return Finding("problem", "catalog", str(error))
-    except CallError as error:
-        return Finding("problem", "catalog", f"{settings.catalog} cannot be used: {error}", for_person(error)[1])
-    except ModuleNotFoundError as error:
-        return Finding("problem", "catalog", f"A catalog in S3 needs {error.name}.", install_command("aws"))
+def _catalog(settings: Settings, opened: list[Catalog]) -> Finding:
+    """Open the catalog, and add it to ``opened``."""
+    store = open_store(settings)
+    check_catalog(settings, store)
+    opened.append(catalog := store())
+    titles = ", ".join(source.title for source in catalog.sources)
+    return Finding("ok", "catalog", f"{counted(len(catalog), 'tool')} of {titles}.")
 
 
 def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Finding:
@@ -158,15 +151,10 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
 def _reachable(source: Source, settings: Settings) -> Finding:
     """Request the root of the source's host, without a key."""
     parts = urlsplit(settings.source_urls.get(source.id, source.base_url))
-    client = HttpClient()
-    send = exchange_for(source, AdapterContext(settings, lambda: client), SMALLER_RESPONSE_HINT)
-    started = time.monotonic()
-    try:
+    with contextlib.closing(HttpClient()) as client:
+        send = exchange_for(source, AdapterContext(settings, lambda: client), SMALLER_RESPONSE_HINT)
+        started = time.monotonic()
         response = send(HttpRequest("GET", f"{parts.scheme}://{parts.netloc}/"), started + _ANSWER_S)
-    except CallError as error:
-        return Finding("problem", "network", *for_person(error))
-    finally:
-        client.close()
     elapsed_ms = round((time.monotonic() - started) * 1000)
     return Finding("ok", "network", f"{parts.hostname} answers in {elapsed_ms} ms (HTTP status {response.status}).")
 
