@@ -227,7 +227,7 @@ def test_a_test_calls_one_tool_whatever_is_wrong_with_another_source(run: Run, h
     ("words", "expected"),
     [
         ("handbok", "Did you mean handbook?"),
-        ("handbook lettres", "Did you mean handbook__letters?"),
+        ("handbook lettres", "There are handbook__forms, handbook__letters."),
         ("handbook letters fil=x", "file"),
         ("handbook letters SKILL.md", "Arguments are key=value"),
     ],

@@ -33,7 +33,7 @@ from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm
 from toolfold.errors import CallError, SourceError, ToolfoldError
 from toolfold.extras import missing_extra
-from toolfold.fuzzy import did_you_mean
+from toolfold.fuzzy import closest
 from toolfold.settings import Settings
 from toolfold.text_safety import counted, escape_unsafe
 
@@ -151,8 +151,6 @@ def _print_report(source_id: str, report: RefreshReport) -> None:
 _MAX_TOKENS = 500
 """Of the answer that is shown: enough to see that it is one."""
 
-_MAX_NAMED = 10
-
 
 def test(options: Options) -> int:
     """Compile the source, call one of its tools, and print what happened."""
@@ -203,22 +201,19 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
     """Return the tool to call, which only reads: the one that was named, or that with the fewest required arguments."""
     tools = [tool for found in catalog if (tool := catalog.get(found)) is not None]
     reading = [tool for tool in tools if tool.effect == "read" and not tool.needs_approval]
-    named = ", ".join(tool.name for tool in reading[:_MAX_NAMED]) or "none"
-    if name is None:
-        if not reading:
-            raise ToolfoldError(
-                f"{source_id} has no tool that only reads, so nothing was called. For a tool that does, write into its "
-                f"overlay.yaml: tools: {{{tools[0].name.rpartition('__')[2]}: {{effect: read}}}}"
-            )
+    if name is None and reading:
         return min(reading, key=lambda tool: len(tool.parameters.get("required", ())))
+    if name is None:
+        raise ToolfoldError(
+            f"{source_id} has no tool that only reads, so nothing was called. For a tool that does, write into its "
+            f"overlay.yaml: tools: {{{tools[0].name.rpartition('__')[2]}: {{effect: read}}}}"
+        )
     found = catalog.get(name) or catalog.get(f"{source_id}__{name}")
     if found is None:
-        names = {tool.name.rpartition("__")[2]: tool.name for tool in tools}
-        hint = did_you_mean(name.rpartition("__")[2], names, shown=names.__getitem__).strip() or f"It has: {named}."
-        raise ToolfoldError(f"{source_id} has no tool {name!r}. {hint}")
-    if found.effect != "read" or found.needs_approval:
+        raise ToolfoldError(f"{source_id} has no tool {name!r}.{closest(name, (tool.name for tool in tools))}")
+    if found not in reading:
         raise ToolfoldError(
-            f"{found.name} does more than read ({found.effect}), so it was not called. Tools that only read: {named}. "
+            f"{found.name} does more than read ({found.effect}), so it was not called. "
             f"After `toolfold catalog compile`, this calls it: toolfold call {found.name}"
         )
     return found
