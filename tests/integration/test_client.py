@@ -53,11 +53,6 @@ def test_a_tool_is_found_described_and_called(client: Client) -> None:
     assert str(answer.result["price"]) in answer.text
 
 
-def test_rows_are_objects_and_a_select_is_applied(client: Client) -> None:
-    rows = client.call("TIME_SERIES_DAILY", {"symbol": "IBM"}, select="close; last 2").rows
-    assert [list(row) for row in rows] == [["timestamp", "close"]] * 2
-
-
 def test_a_batch_and_a_pipe_are_one_request_each(client: Client) -> None:
     calls = [{"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": name}, "select": "price"} for name in SYMBOLS]
     assert [part["ok"] for part in client.batch(calls).results] == [True] * 3
@@ -82,17 +77,12 @@ def test_failures_are_exceptions_with_the_code_of_the_server(client: Client) -> 
         client.call("NOTHING_LIKE_IT")
 
 
-def test_an_unknown_code_of_a_newer_server_is_kept() -> None:
-    error = to_error({"code": "NEW_CODE", "message": "A.", "suggestion": "B.", "limit": 3})
-    assert error.as_dict() == {"code": "NEW_CODE", "message": "A.", "suggestion": "B.", "limit": 3}
-
-
 @pytest.mark.parametrize("code", ["INVALID_ARGUMENTS", "NEW_CODE"])
 @pytest.mark.parametrize("sent", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
 def test_an_error_is_the_same_in_another_process(code: str, sent: Callable[[CallError], CallError]) -> None:
     error = to_error({"code": code, "message": "A.", "suggestion": "B.", "problems": [{"parameter": "x"}]})
     assert (sent(error), sent(error).args, str(sent(error))) == (error, error.args, "A.")
-    assert type(sent(error).details) is type(error.details)
+    assert (error.code, type(sent(error).details)) == (code, type(error.details))
 
 
 def test_the_key_for_one_source_is_sent(url: str) -> None:

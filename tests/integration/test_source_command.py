@@ -185,24 +185,6 @@ def tools(catalog: Catalog, settings: Settings, monkeypatch: pytest.MonkeyPatch)
     return MetaTools(lambda: catalog, ToolExecutor(settings))
 
 
-def test_tools_have_the_names_of_functions_and_the_texts_of_docstrings(catalog: Catalog) -> None:
-    assert sorted(catalog) == [
-        f"shelter__{name}" for name in ("add_pet", "get_pet", "list_pets", "remove_pet", "upload_photo")
-    ]
-    assert catalog.summary(0)[:3] == ("shelter__list_pets", "List the animals of the shelter", "pets")
-    effects = {name: tool.effect for name in catalog if (tool := catalog.get(name))}
-    assert effects["shelter__add_pet"] == "write"
-    assert effects["shelter__remove_pet"] == "destructive"
-
-
-def test_the_document_says_where_calls_go_and_how_they_authenticate(catalog: Catalog, service: str) -> None:
-    source = catalog.source("shelter")
-    assert source.base_url == service
-    assert (source.version, source.description) == ("2.1", "Shelter: Animals of a shelter.")
-    assert source.auth is not None
-    assert (source.auth.header, source.auth.environment) == ("X-Shelter-Key", "TOOLFOLD_SOURCE_SHELTER_KEY")
-
-
 def test_a_body_is_sent_and_read_back(tools: MetaTools) -> None:
     parent = {"name": "Lea", "kind": "cat"}
     added = call(tools, "shelter__add_pet", {"name": "Tom", "kind": "cat", "tags": ["shy"], "parent": parent})

@@ -13,7 +13,6 @@ import pytest
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.commands import Run
 from tests.unit.build.test_schema import written
-from toolfold import __version__
 from toolfold.mock_api.server import MockApi
 
 Terminal = Callable[[int], None]
@@ -63,13 +62,6 @@ def test_get_on_a_terminal_shows_arguments_and_an_example(run: Run, terminal: Te
     assert re.search(r"^  symbol +string\. ", shown, re.M)
     assert re.search(r"^  month\? +string\. ", shown, re.M)
     assert re.search(r"^example +toolfold call SMA symbol=", shown, re.M)
-
-
-def test_version_and_answer_are_printed(run: Run) -> None:
-    assert run("--version") == (0, f"toolfold {__version__}\n", "")
-    code, out, err = run("call", "global_quote", "symbol=IBM", "datatype=json", "--json")
-    assert (code, err) == (0, "")
-    assert json.loads(out)["result"]["Global Quote"]["01. symbol"] == "IBM"
 
 
 def test_long_answer_is_a_preview_and_saved_in_a_file(run: Run) -> None:
@@ -166,14 +158,6 @@ def test_catalog_compile_writes_and_checks(run: Run, tmp_path: Path) -> None:
     code, _, err = run(*compile_, "--check")
     assert code == 1
     assert "is out of date" in err
-
-
-def test_catalog_compile_prints_mistakes_with_file_and_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "x").mkdir()
-    (tmp_path / "x" / "source.yaml").write_text("id: X\n")
-    code, _, err = run("catalog", "compile", "--folder", str(tmp_path))
-    assert code == 1
-    assert "source.yaml:1: id: must match pattern" in err
 
 
 @pytest.mark.parametrize("width", [40, 140])

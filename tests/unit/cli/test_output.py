@@ -196,14 +196,6 @@ def test_what_an_encoding_lacks_looks_alike_or_is_escaped(run: Run, encoding: st
     assert ("GLOBAL_QUOT→" if encoding == "utf-8" else "GLOBAL_QUOT->") in line
 
 
-@pytest.mark.parametrize("encoding", ["cp437", "ascii"])
-def test_stderr_has_look_alikes_too(encoding: str) -> None:
-    written = io.BytesIO()
-    stream = io.TextIOWrapper(written, encoding, "backslashreplace", write_through=True)
-    SafeStream(stream).write("“request” … →\n")
-    assert written.getvalue() == b"'request' ... ->\n"
-
-
 @pytest.fixture
 def names() -> Iterator[Upstream]:
     with Upstream((200, {}, "name,value\ncafé 茶 →,1\n".encode())) as upstream:

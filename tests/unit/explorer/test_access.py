@@ -321,12 +321,3 @@ def test_a_page_that_is_built_while_the_server_runs_is_served(tmp_path: Path) ->
     (tmp_path / "index.html").write_text("two")
     os.utime(tmp_path / "index.html", ns=(1, 1))
     assert ask(page, "/").body == b"two"
-
-
-def test_a_file_that_was_deleted_since_is_404(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("one")
-    (tmp_path / "a.css").write_text("a{}")
-    page = make_page(folder=tmp_path)
-    ask(page, "/")
-    (tmp_path / "a.css").unlink()
-    assert ask(page, "/ui/a.css").status == 404
