@@ -239,7 +239,7 @@ class TestPrivateHosts:
 NAME = "upstream.example"
 """Only the proxy knows its address."""
 
-REFUSED = "Cannot connect to upstream.example: (no connection through the proxy|the proxy refuses|TLS handshake failed)"
+REFUSED = "Cannot connect to upstream.example: (no connection through the proxy|TLS handshake failed)"
 
 
 @pytest.fixture(autouse=True)
@@ -327,7 +327,7 @@ class TestFailure:
     ) -> None:
         with ForwardProxy(status=status) as proxy:
             monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
-            with pytest.raises(ConnectionFailed, match="the proxy refuses to connect"):
+            with pytest.raises(ConnectionFailed, match="no connection through the proxy"):
                 send(f"https://{NAME}/query")
 
     def test_an_invalid_response_of_the_proxy_is_a_failed_connection(

@@ -101,16 +101,16 @@ NO_HANDSHAKE = {"TOOLFOLD_CONNECT_TIMEOUT_S": "0.3"}
         ),
         (
             "https://upstream.example", {"HTTPS_PROXY": "http://{silent}", **NO_HANDSHAKE},
-            ["Cannot connect to upstream.example: the proxy does not answer in time."],
+            ["Cannot connect to upstream.example: no connection through the proxy."],
         ),
         (
             "https://upstream.example", {"HTTPS_PROXY": "http://me:secret@127.0.0.1:9"},
-            ["no connection through the proxy.", "Check the proxy, 127.0.0.1:9 (HTTPS_PROXY).",
+            ["no connection through the proxy.", "Check the proxy, 127.0.0.1:9 (HTTPS_PROXY),",
              "NO_PROXY=upstream.example"],
         ),
         (
             "https://upstream.example", {"HTTPS_PROXY": "http://no.invalid:1"},
-            ["no connection through the proxy.", "Check the proxy, no.invalid:1 (HTTPS_PROXY).",
+            ["no connection through the proxy.", "Check the proxy, no.invalid:1 (HTTPS_PROXY),",
              "NO_PROXY=upstream.example"],
         ),
         *(
@@ -132,8 +132,8 @@ def test_no_connection(call: Call, silent: str, url: str, variables: dict[str, s
     [
         (
             403,
-            "the proxy refuses to connect.",
-            r"The proxy, localhost:\d+ \(HTTPS_PROXY\), must allow upstream.example.",
+            "no connection through the proxy.",
+            r"Check the proxy, localhost:\d+ \(HTTPS_PROXY\), which must allow upstream.example.",
         ),
         (
             407,

@@ -248,7 +248,7 @@ class Connection(HTTPConnection):
         except (TimeoutError, errors.ConnectTimeout):
             error = request.timeout()
             is_of_proxy = self.proxy and not self._is_tunneled and type(error) is errors.ConnectTimeout
-            raise (errors.ProxyTimeout() if is_of_proxy else error) from None
+            raise (errors.ProxyError() if is_of_proxy else error) from None
         except ssl.SSLError as error:
             raise tls_error(error) from None
         except (errors.ConnectionBroken, OSError, ValueError, h11.LocalProtocolError):
@@ -274,7 +274,7 @@ class Connection(HTTPConnection):
             if response.status == 407:
                 raise errors.ProxyAuthenticationError
             if response.status != 200:
-                raise errors.ProxyRefused
+                raise errors.ProxyError
             if response.has_rest:
                 raise errors.ProxyError
         self._is_tunneled = True

@@ -61,10 +61,6 @@ class ConnectTimeout(ConnectError, reason="connection timed out"):
     """There was no connection in time, including the proxy's CONNECT and the TLS handshake."""
 
 
-class ProxyTimeout(ConnectTimeout, reason="the proxy does not answer in time"):
-    """The proxy did not answer in time."""
-
-
 class TlsError(ConnectError, reason="TLS handshake failed"):
     """The TLS handshake failed."""
 
@@ -83,10 +79,6 @@ class CertificateHostMismatch(CertificateError, reason="its TLS certificate belo
 
 class ProxyError(ConnectError, reason="no connection through the proxy"):
     """The proxy cannot be used."""
-
-
-class ProxyRefused(ProxyError, reason="the proxy refuses to connect"):
-    """The proxy refuses to connect to the host."""
 
 
 class ConnectionBroken(RetryableTransportError, reason="connection closed before the response was complete"):

@@ -225,13 +225,11 @@ PROBLEMS: _Texts = {
 """What is wrong."""
 
 _UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that the service is down or unreachable."
-_ASK_IN_TIME = "Try again in a moment; if it keeps failing, tell the operator: {step}"
 
 _STEPS_FOR_MODEL: _Texts = {
     errors.TransportError: "Tell the operator: {step}",
     errors.ConnectError: _UNREACHABLE,
-    errors.ProxyTimeout: _ASK_IN_TIME,
-    errors.ProxyError: _ASK_IN_TIME,
+    errors.ProxyError: "Try again in a moment; if it keeps failing, tell the operator: {step}",
     errors.TlsError: "Tell the operator: {step}",
     errors.ConnectionBroken: _UNREACHABLE,
     errors.InvalidResponse: TRY_AGAIN.for_model,
@@ -240,7 +238,6 @@ _STEPS_FOR_MODEL: _Texts = {
 }
 """The next step; ``step`` is that of a person."""
 
-_CHECK_PROXY = "Check the proxy, {proxy}. NO_PROXY={host} goes around it."
 STEPS: _Texts = {
     errors.ConnectError: "This machine has no way to it: check its connection, a VPN or a firewall.",
     errors.NameResolutionError: (
@@ -250,9 +247,7 @@ STEPS: _Texts = {
     errors.ConnectTimeout: (
         "Nothing answers there: check a firewall or a VPN, and whether a proxy must be used (HTTPS_PROXY)."
     ),
-    errors.ProxyTimeout: _CHECK_PROXY,
-    errors.ProxyError: _CHECK_PROXY,
-    errors.ProxyRefused: "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
+    errors.ProxyError: "Check the proxy, {proxy}, which must allow {host}. NO_PROXY={host} goes around it.",
     errors.TlsError: "The port may not speak TLS (https:// for http://), or a proxy interferes.",
     errors.CertificateError: "Where a proxy inspects TLS, its certificate must be in {bundle}.",
     errors.CertificateExpired: (

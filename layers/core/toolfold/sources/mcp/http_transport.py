@@ -32,7 +32,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _FAULTS: Mapping[type[Exception], type[errors.TransportError]] = {
     httpx2.ConnectTimeout: errors.ConnectTimeout,
     httpx2.PoolTimeout: errors.ConnectTimeout,
-    httpx2.ProxyError: errors.ProxyRefused,
+    httpx2.ProxyError: errors.ProxyError,
     httpx2.ConnectError: errors.ConnectError,
     httpx2.RemoteProtocolError: errors.InvalidResponse,
     httpx2.LocalProtocolError: errors.InvalidRequest,
