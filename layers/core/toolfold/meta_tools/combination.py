@@ -29,7 +29,6 @@ from toolfold.results import output
 from toolfold.results.combine import (
     LabelledDocument,
     join,
-    label_text,
     side_by_side,
     stack_documents,
 )
@@ -170,7 +169,7 @@ def _combined(
 
 
 def _labels(parts: Sequence[Part]) -> str:
-    shown = ", ".join(label_text(part.labels)[:60] for part in parts[:_MAX_LABELS])
+    shown = ", ".join(" ".join(map(str, part.labels))[:60] for part in parts[:_MAX_LABELS])
     return shown + (f" and {len(parts) - _MAX_LABELS} more" if len(parts) > _MAX_LABELS else "")
 
 

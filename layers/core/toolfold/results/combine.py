@@ -32,11 +32,6 @@ class LabelledDocument(NamedTuple):
     document: Document
 
 
-def label_text(labels: Sequence[Any]) -> str:
-    """Return the differing arguments of a call as words: ``AAPL 50``."""
-    return " ".join(str(label) for label in labels)
-
-
 def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
     """Return one document in which the rows of all answers are under each other, the differing arguments first.
 

@@ -22,6 +22,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import UpstreamError
 from toolfold.messages import TRY_AGAIN
 from toolfold.redaction import Redactor
+from toolfold.text_safety import encodable
 
 # The limit of the csv module, 128 KB for a cell, would make a long text an error. The budget is the limit here.
 csv.field_size_limit(2**31 - 1)
@@ -81,8 +82,8 @@ def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: C
     except json.JSONDecodeError:
         raise UpstreamError("The service sent JSON that cannot be read.", TRY_AGAIN, retryable=True) from None
     if "\\ud" in body or "\\uD" in body:
-        budget.reserve(size)
-        data = mapped(data, _encodable, budget)
+        budget.reserve(size)  # JSON can spell one half of a surrogate pair, UTF-8 cannot
+        data = mapped(data, lambda value: encodable(value) if isinstance(value, str) else value, budget)
         budget.release(size)
     if redactor.appears_in(body):
         budget.reserve(size)
@@ -99,16 +100,6 @@ def mapped(value: Any, function: Callable[[Any], Any], budget: WorkBudget) -> An
     if isinstance(value, dict):
         return {function(key): mapped(item, function, budget) for key, item in value.items()}
     return function(value)
-
-
-def _encodable(value: Any) -> Any:
-    """Return a text with half characters replaced: JSON can spell one half of a surrogate pair, UTF-8 cannot."""
-    try:
-        if isinstance(value, str):
-            value.encode()
-    except UnicodeEncodeError:
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
 
 
 def parse_csv(body: str, redactor: Redactor, budget: WorkBudget) -> tuple[list[str], list[list[str]]]:

@@ -44,6 +44,7 @@ _CHARS_AT_ONCE = 16_384
 """Characters that are cut together: the pieces of a text of megabytes would take many times its memory. At the ends of
 parts, a piece may be cut in two."""
 
+
 def count(text: str) -> int:
     """Return about the number of tokens that ``text`` has in o200k; 0 for no text.
 
