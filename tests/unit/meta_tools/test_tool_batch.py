@@ -216,7 +216,7 @@ def test_results_are_joined_by_date(tools: MetaTools, join: dict[str, str]) -> N
     [
         ("AAPL_close / CPI_value as ratio", ["timestamp", "ratio"]),
         ("AAPL.close, CPI.value", ["timestamp", "AAPL_close", "CPI_value"]),
-        ("AAPL.close, open, CPI_value", ["timestamp", "AAPL_close", "open", "CPI_value"]),
+        ("AAPL.close, open, CPI_value", ["timestamp", "AAPL_close", "AAPL_open", "CPI_value"]),
     ],
 )
 def test_column_may_be_named_with_its_call(tools: MetaTools, select: str, columns: list[str]) -> None:

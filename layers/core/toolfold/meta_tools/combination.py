@@ -21,7 +21,6 @@ from toolfold.budget import WorkBudget
 from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_reader import reader_of
-from toolfold.fuzzy import normalize
 from toolfold.meta_tools.arguments import is_blank
 from toolfold.meta_tools.call import Answer, Call, Part, answer_of, document_size, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
@@ -245,8 +244,7 @@ class Combination(NamedTuple):
         if self.select is not None and self.select.has_sql:
             whole = Document((*tables, *whole.tables))
         elif self.on is not None:
-            columns = set(map(normalize, _names_in(self.select)))
-            whole = join(tables, self.on, budget, columns)
+            whole = join(tables, self.on, budget)
         selected = whole
         if self.select is not None:
             data = {"rows": whole.tables[0].objects()} if self.select.jmespath else None

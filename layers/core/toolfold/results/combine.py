@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -64,19 +63,18 @@ def side_by_side(parts: Sequence[LabelledDocument], budget: WorkBudget) -> Docum
     return Document(tuple(tables), notes=tuple(notes))
 
 
-def join(tables: Sequence[Table], on: str, budget: WorkBudget, named: Container[str] = frozenset()) -> Document:
+def join(tables: Sequence[Table], on: str, budget: WorkBudget) -> Document:
     """Return tables side by side, the rows with the same key in one row.
 
     Args:
         tables: at least two, with names of their own.
         on: ``date`` for the dates of each table, or the name of a column.
         budget: what it may cost.
-        named: columns that are named with their table, as ``fuzzy.normalize`` spells it: ``aaplclose``.
 
     Returns:
-        A table whose first column is the key. A column that several tables have, or that ``named`` has, gets the name
-        of its table before it. Dates of different precision are compared by the days that both have. The rows are in
-        the order of the first table that has them.
+        A table whose first column is the key; the others have the name of their table before theirs: ``AAPL_close``.
+        Dates of different precision are compared by the days that both have. The rows are in the order of the first
+        table that has them.
 
     Raises:
         InvalidArguments: there is one table only, or one without that column.
@@ -86,18 +84,11 @@ def join(tables: Sequence[Table], on: str, budget: WorkBudget, named: Container[
         problem = "A join needs the results of at least two calls that succeeded."
         raise InvalidArguments(problem, "Name two or more, or leave join out.")
     keys = [_key_index(table, on) for table in tables]
-    count = Counter([tables[0].columns[keys[0]].lower()] * 2)
+    named = []
     for table, key in zip(tables, keys, strict=True):
-        count.update(column.lower() for index, column in enumerate(table.columns) if index != key)
-    renamed = []
-    for table, key in zip(tables, keys, strict=True):
-        columns = list(table.columns)
-        for index, column in enumerate(columns):
-            long = f"{table.name}_{column}"
-            if index != key and (count[column.lower()] > 1 or normalize(long) in named):
-                columns[index] = long
-        renamed.append(replace(table, columns=tuple(columns)))
-    return _joined("", renamed, keys, budget, by_day=normalize(on) in DATE_NAMES)
+        columns = [column if index == key else f"{table.name}_{column}" for index, column in enumerate(table.columns)]
+        named.append(replace(table, columns=tuple(columns)))
+    return _joined("", named, keys, budget, by_day=normalize(on) in DATE_NAMES)
 
 
 # Under each other
