@@ -89,7 +89,7 @@ def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
         ([SEARCH, quote(ref("7.rows"))], "REFERENCE_NOT_FOUND", "no step is called 7"),
         ([quote(ref("found.rows[0].symbol")), SEARCH], "INVALID_ARGUMENTS", "refers to step 1, which comes later"),
         ([quote(ref("me.symbol"), **{"as": "me"})], "INVALID_ARGUMENTS", "refers to itself"),
-        ([quote(ref("prev.symbol"))], "INVALID_ARGUMENTS", "there is no step before it"),
+        ([quote(ref("prev.symbol"))], "REFERENCE_NOT_FOUND", "no step is called prev"),
         ([SEARCH, quote(ref("found.rows["))], "INVALID_ARGUMENTS", "this is not JMESPath"),
         ([SEARCH, quote(ref(5))], "REFERENCE_NOT_FOUND", "no step is called 5"),
         ([SEARCH, quote(ref([0]))], "INVALID_ARGUMENTS", "$ref must be a step and a path"),

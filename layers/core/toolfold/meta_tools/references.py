@@ -71,11 +71,6 @@ def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Refer
             f'Write {{"{REFERENCE}": "name.rows[0].column"}}; nothing was sent.',
         )
     head, path = found[1], found[2].strip()
-    if head == PREVIOUS and not position:
-        raise InvalidArguments(
-            f"The first step has {REFERENCE} prev, and there is no step before it.",
-            "Refer to it from a later step; nothing was sent.",
-        )
     index = position - 1 if head == PREVIOUS else names.get(head, int(head) if head.isdecimal() else -1)
     if not 0 <= index < max([position, *(step + 1 for step in names.values())]):
         earlier = [name for name, step in names.items() if step < position] + [str(step) for step in range(position)]
