@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 CLOSE_S, END_S = 4.0, 5.0
 """Seconds for closing all connections, as long as ending a child may take, and that a process waits at its end."""
 
-_USED_BY_HTTP = ("mcp.client.streamable_http", "toolfold.sources.mcp.http_transport")
-
 MAX_CALL_S = 600.0
 """Seconds of a call whose caller has no deadline, as long as the server reports progress."""
 
@@ -182,19 +180,15 @@ class McpAdapter(SourceAdapter):
     def warm_up(self) -> None:
         """Import what a call on Lambda needs, where it is installed. Nothing is opened."""
         with suppress(ImportError):
-            for name in () if self._connection.command else _USED_BY_HTTP:
-                importlib.import_module(name)
+            if not self._connection.command:
+                importlib.import_module("mcp.client.streamable_http")
+                importlib.import_module("toolfold.sources.mcp.http_transport")
 
     def _open_session(self, api_key: str) -> Session:
         connection = with_key(self._connection, self.endpoint, self.source.auth, api_key)
         is_allowed = address_check(self._settings.private_hosts, self.source.id, connection.url)
         limits = SessionLimits(self._settings.connect_timeout_s, self._max_bytes, is_allowed)
         return Session(connection, limits)
-
-
-class _LoopThread(threading.Thread):
-    end: Callable[[], None]
-    """Called by a process that ends without the exit functions of Python."""
 
 
 class _Runner:
@@ -217,10 +211,10 @@ class _Runner:
                 raise RuntimeError("the event loop was stopped")
             if self._process != os.getpid():
                 started = threading.Event()
-                self._thread = _LoopThread(
-                    target=lambda: asyncio.run(self._keep_sessions(started)), name=f"mcp {self._name}", daemon=True
-                )
-                self._thread.end = functools.partial(self.stop, END_S)
+                work = functools.partial(asyncio.run, self._keep_sessions(started))
+                self._thread = threading.Thread(target=work, name=f"mcp {self._name}", daemon=True)
+                # For a process that ends without the exit functions of Python: see cli.entry_point.
+                vars(self._thread)["end"] = functools.partial(self.stop, END_S)
                 self._thread.start()
                 started.wait()
                 self._process = os.getpid()

@@ -79,11 +79,8 @@ POSTGRESQL_FUNCTIONS = _words(
     "time_bucket first last histogram",
 )
 
-SESSION_WORDS = {
-    "postgresql": _words("current_catalog current_role current_schema current_user session_user system_user user"),
-    "sqlite": frozenset[str](),
-}
-"""Functions that are called without parentheses, and say something about the role or the server."""
+SESSION_WORDS = _words("current_catalog current_role current_schema current_user session_user system_user user")
+"""Functions of PostgreSQL that are called without parentheses, and say something about the role or the server."""
 
 WORDS_BEFORE_PARENTHESES = _words(
     # words of the grammar

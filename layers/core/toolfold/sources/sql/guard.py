@@ -166,10 +166,12 @@ def _check_words(statement: str, tokens: list[Token], dialect: str) -> None:
         if not _COMMENT.sub("", statement[before.end + 1 : token.start]).isascii():
             # Both databases read it as a letter of a name, which may go on with what sqlglot takes for a text.
             raise _refused(f"white space that SQL does not have is behind {before.text[:40]!r}; write a space")
-        if dialect == "postgresql" and statement[max(0, token.start - 2) : token.start + 1].lower() == 'u&"':
+        if dialect == "sqlite":
+            continue
+        if statement[max(0, token.start - 2) : token.start + 1].lower() == 'u&"':
             raise _refused('a name in U&"" is not available; write it in quotes alone')
         is_name = token.token_type in _QUOTED or before.token_type in (TokenType.DOT, TokenType.ALIAS)
-        if not is_name and (word := token.text.lower()) in SESSION_WORDS[dialect]:
+        if not is_name and (word := token.text.lower()) in SESSION_WORDS:
             problem = f'{word} is a function that is not available; a table or column of this name is "{word}"'
             raise DatabaseFailure(FailureKind.STATEMENT, problem)
 
