@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import yaml
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from toolfold.aws.clients import AwsClients
 from toolfold.build import schema, yaml_loader
@@ -25,6 +25,7 @@ from toolfold.errors import SourceError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.fuzzy import closest
+from toolfold.sources.http_api.binding import check_header
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -158,9 +159,9 @@ class ImporterSettings(schema.Model):
             return None
         return entries.Auth(**{"environment": own_variable(self.id), **self.auth.model_dump(exclude_defaults=True)})
 
-    def as_source(self, base_url: str, connection: Mapping[str, Any], description: str = "") -> entries.Source:
+    def as_source(self, base_url: str, connection: Mapping[str, Any] = {}, description: str = "") -> entries.Source:
         """Return the source as a catalog has it. ``description`` is for one whose settings have none."""
-        limits = self.model_dump(include={"timeout_s", "max_response_bytes"}, exclude_none=True)
+        stated = self.model_dump(include={"timeout_s", "max_response_bytes", "headers"}, exclude_defaults=True)
         return entries.Source(
             id=self.id,
             title=self.title or in_words(self.id).capitalize(),
@@ -173,8 +174,22 @@ class ImporterSettings(schema.Model):
             faults=(),
             unknown_notice=(),
             description=self.description or description,
-            connection=limits | dict(connection),
+            connection=stated | dict(connection),
         )
+
+
+class HttpSettings(ImporterSettings):
+    """What the ``source.yaml`` of every source of requests over HTTP may have."""
+
+    headers: dict[str, str] = Field(default={}, max_length=20)
+    """Headers of each request, such as the version of the API; credentials belong to ``auth``."""
+
+    @field_validator("headers")
+    @classmethod
+    def _can_be_sent(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            check_header(name, value)
+        return headers
 
 
 @dataclass(frozen=True)

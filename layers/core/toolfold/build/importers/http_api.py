@@ -20,7 +20,7 @@ from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import closest
 from toolfold.results import values
-from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
+from toolfold.sources.http_api.binding import BindingError, check_binding
 from toolfold.sources.http_api.body import FORM, NO_BODY_EXPECTED
 from toolfold.sources.http_api.request import taken_names
 from toolfold.sources.http_api.styles import placeholders
@@ -154,11 +154,6 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
     def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return the tools of all files in the folder."""
         settings, document = self.settings, self.document
-        for name, value in settings.headers.items():
-            try:
-                check_header(name, value)
-            except BindingError as error:
-                problems.append(f"{self.where('headers', name)}: headers: {error}")
         tools: list[base.Tool] = []
         categories: dict[str, base.Category] = {}
         for number, tool in enumerate(settings.tools):
@@ -171,7 +166,7 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
         if not (tools or problems):
             problems.append(f"{self.where()}: the source has no tools: add some as `tools:`")
         stated = {"function_key", "format_parameter", "freshness", "unknown_notice"}
-        source = settings.as_source(settings.base_url, {"headers": settings.headers} if settings.headers else {})
+        source = settings.as_source(settings.base_url)
         source = source._replace(
             **settings.model_dump(include=stated, exclude_defaults=True),
             arguments=settings.arguments.model_dump(exclude_defaults=True) if settings.arguments else {},

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from toolfold.build import schema
-from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
+from toolfold.build.importers.base import FRESHNESS_CLASS, HttpSettings, ToolOverlay
 from toolfold.catalog.entries import Access, Format
 from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.styles import Location, Method, PathStyle, QueryStyle, check_template
@@ -173,7 +173,7 @@ class HttpCategory(schema.Model):
     tools: list[HttpTool] = Field(min_length=1)
 
 
-class HttpApiSettings(ImporterSettings):
+class HttpApiSettings(HttpSettings):
     """The ``source.yaml`` of an HTTP API that is described by hand."""
 
     base_url: schema.Url
@@ -182,8 +182,6 @@ class HttpApiSettings(ImporterSettings):
     """Parameter of the query that has the name of the tool, where all are functions of one URL."""
     format_parameter: str = ""
     """Parameter that selects JSON or CSV. A call that gives it gets the response in the service's own form."""
-    headers: dict[str, str] = Field(default={})
-    """Headers of each request, for example ``Accept``; none for credentials."""
     parameters: Parameters = Field(default={})
     """Parameters that several tools have. A tool names one in its list, or as a key without a value."""
     tools: list[HttpTool] = Field(default=[])

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from toolfold.build.emitter import first_sentence
 from toolfold.build.importers import base
@@ -36,7 +36,6 @@ from toolfold.catalog.text_checks import host_of
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean, match_any
-from toolfold.sources.http_api.binding import check_header
 from toolfold.sources.http_api.request import taken_names
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def _file_name(name: str) -> str:
     return name
 
 
-class OpenApiSettings(base.ImporterSettings):
+class OpenApiSettings(base.HttpSettings):
     """An OpenAPI service: the content of ``source.yaml``."""
 
     document: Annotated[
@@ -92,19 +91,10 @@ class OpenApiSettings(base.ImporterSettings):
     """Where the service publishes the document; ``toolfold source refresh`` fetches it."""
     base_url: Url | None = None
     """Where calls are sent, in place of the servers of the document."""
-    headers: dict[str, str] = Field(default_factory=dict, max_length=20)
-    """Headers that every request has, such as the version of the API. Credentials belong to ``auth``."""
     include: Selection = Selection()
     """Operations that become tools; all without it."""
     exclude: Selection = Selection()
     """Operations that do not become tools, also among those that are included."""
-
-    @field_validator("headers")
-    @classmethod
-    def _can_be_sent(cls, headers: dict[str, str]) -> dict[str, str]:
-        for name, value in headers.items():
-            check_header(name, value)
-        return headers
 
     @model_validator(mode="before")
     @classmethod
@@ -175,8 +165,8 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             return None
         base_url = access.common_base([server for _, server, _ in bound])
         wheres = api.lines([(one.value,) for one, *_ in bound])
-        info, headers = dict_at(api.data, "info"), settings.headers
-        source = settings.as_source(base_url, {"headers": headers} if headers else {}, self._description(info))
+        info = dict_at(api.data, "info")
+        source = settings.as_source(base_url, description=self._description(info))
         return base.ImportedSource(
             tools=[
                 self._tool(one, binding, server.removeprefix(base_url), where, chosen)
