@@ -206,7 +206,7 @@ def test_a_file_is_uploaded(tools: MetaTools) -> None:
     assert answer == {"pet": 1, "content": "89504e47", "caption": "asleep"}
 
 
-def test_the_command_says_how_many_operations_and_sentences_are_left_out(
+def test_the_command_says_how_many_operations_and_texts_are_left_out(
     tmp_path: Path, command_line: CommandLine
 ) -> None:
     operations = {
@@ -221,7 +221,7 @@ def test_the_command_says_how_many_operations_and_sentences_are_left_out(
     assert ": 1 tool, " in printed.out
     assert "openapi.json:18: POST /pets: $ref '#/none' points to nothing in the document" in printed.err
     assert "1 left out: the others compile." in printed.err
-    assert "a sentence overrides earlier instructions" in printed.err
+    assert "description overrides earlier instructions" in printed.err
     assert "left-out: POST /pets" in command_line("catalog", "lint", "--folder", str(tmp_path), code=1).out
 
 
