@@ -39,10 +39,11 @@ def check_tool(freshness: Collection[str], tool: Tool, entry: Mapping[str, Any])
         yield f"{where()}: {tool.name}: {error}"
         return
     rules = json_schema.properties(entry["parameters"])
+    alone = {"properties": rules, "$defs": entry["parameters"].get("$defs", {})}
+    validator = validation.ArgumentValidator(alone, entry["call"])
     for name, rule in rules.items():
-        schema = {"properties": {name: rule}, "$defs": entry["parameters"].get("$defs", {})}
         for kind, value in _values(name, rule, entry["hints"]):
-            for problem in validation.ArgumentValidator(schema, entry["call"]).validate({name: value})[1]:
+            for problem in validator.validate({name: value})[1]:
                 found = f"{kind} {value!r}: {problem['problem']} ({problem['expected']})"
                 yield f"{where('parameters', name)}: {name}: {found}"
 
