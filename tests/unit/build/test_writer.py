@@ -219,15 +219,6 @@ def test_the_file_is_one_json_object_with_a_line_for_each_tool(path: Path) -> No
     assert sum(line.startswith(f'"{NAMES[7]}":{{') for line in lines) == 1
 
 
-def test_postings_of_a_frequent_term_keep_the_highest_weights() -> None:
-    most = writer.MAX_POSTINGS
-    postings = [number for at in range(most + 500) for number in (at, 5 if at < 500 else 9)]
-    few = json.loads(bundled_path().read_bytes())
-    catalog = parse_catalog(writer.dumps({**few, "index": {"many": postings, "few": [3, 1]}}))
-    assert catalog.postings("many") == postings[1000:]
-    assert catalog.postings("few") == [3, 1]
-
-
 @given(st.dictionaries(st.text(max_size=5), st.integers(), max_size=40), st.text(max_size=5))
 def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -> None:
     content = b"".join(block for _, block in writer.split_blocks(writer.sort_lines(mapping), 64))

@@ -8,7 +8,6 @@ Write the compiled catalog: completely or not at all, and only over a compiled c
 from __future__ import annotations
 
 import hashlib
-import heapq
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,10 +60,6 @@ BLOCK_BYTES = 256 << 10
 """Size of a block. Smaller blocks make the head of a large catalog longer, larger blocks make reading one line slower
 (docs/explanation/decisions/catalog-layout.md)."""
 
-MAX_POSTINGS = 10_000
-"""Maximum number of tools in the postings of one term, those with the highest weights: a line of about 100 kB
-(docs/explanation/decisions/catalog-layout.md has the effect on the results)."""
-
 Lines = Iterable[tuple[str, Any]]
 """Keys and values of a section, sorted by ``reader.line_prefix``."""
 
@@ -105,7 +100,6 @@ def write(
         "lines": ((line_key(position), _without_usual(line)) for position, line in enumerate(lines)),
         "members": sort_lines({member_key(*member): runs(found) for member, found in members.items()}),
         **sections,
-        "index": _limit_postings(sections.get("index", ())),
     }
     table, written = {}, io.BytesIO()
     for name in Sections.__annotations__:
@@ -164,15 +158,6 @@ def runs(positions: Sequence[int]) -> list[int]:
         else:
             found += [position, position + 1]
     return found
-
-
-def _limit_postings(terms: Lines) -> Iterator[tuple[str, list[int]]]:
-    """Yield each term with its :data:`MAX_POSTINGS` highest weights, in the order of the positions."""
-    for term, postings in terms:
-        pairs: Iterable[tuple[int, int]] = zip(postings[::2], postings[1::2], strict=True)
-        if len(postings) > 2 * MAX_POSTINGS:
-            pairs = sorted(heapq.nlargest(MAX_POSTINGS, pairs, key=lambda pair: (pair[1], -pair[0])))
-        yield term, [number for pair in pairs for number in pair]
 
 
 def write_section(out: BinaryIO, lines: Lines, block_bytes: int = BLOCK_BYTES) -> list[list[Any]]:
