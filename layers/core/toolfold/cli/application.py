@@ -204,21 +204,13 @@ class Command(_Help):
         return left
 
     def invoke(self, ctx: click.Context) -> int:
-        """Run the command."""
-        options = Options(**ctx.params)
-        self._use_settings_file(options)
-        self._check(options, ctx)
-        with one_warning_of_each_kind():
-            return int(call_at(self.entry.run, options) or 0)
-
-    def _use_settings_file(self, options: Options) -> None:
-        """Set the variables of the settings file that the environment lacks, then check all names.
+        """Set the variables of the settings file that the environment lacks, check all names, and run the command.
 
         Only a file that the command line names, or else the user's own settings, is read. A ``settings.toml`` or
         ``.env`` in the working directory is not: a folder that was downloaded could send the calls of a user, and the
         key, to another host.
         """
-        options.from_file, options.mistake = {}, ""
+        options = Options(**ctx.params, from_file={}, mistake="")
         try:
             options.from_file = use_settings_file(options.settings_file or "")
         except SettingsError as error:
@@ -227,13 +219,12 @@ class Command(_Help):
             options.mistake = str(error)
         if self.entry.checks_names and (unknown := unknown_names(os.environ)):
             raise SettingsError("\n".join(unknown.values()))
-
-    def _check(self, options: Options, ctx: click.Context) -> None:
         for group in self.entry.exclusive:
-            given = [name for name in group if getattr(options, name) not in (None, False, ())]
+            given = [f"--{name.replace('_', '-')}" for name in group if ctx.params[name] not in (None, False, ())]
             if len(given) > 1:
-                shown = " and ".join(f"--{name.replace('_', '-')}" for name in given)
-                raise click.UsageError(f"{shown} exclude each other. Give one of them.", ctx)
+                raise click.UsageError(f"{' and '.join(given)} exclude each other. Give one of them.", ctx)
+        with one_warning_of_each_kind():
+            return int(call_at(self.entry.run, options) or 0)
 
 
 class Group(_Help, click.Group):
@@ -254,20 +245,18 @@ class Group(_Help, click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the command that ``args`` name; a wrong one is an error with the closest."""
-        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            message = f"There is no command {args[0]!r}. {self._suggest(args[0], ctx)}"
-            raise click.UsageError(message.rstrip(), ctx)
-        return super().resolve_command(ctx, args)
-
-    def _suggest(self, word: str, ctx: click.Context) -> str:
+        word, here = args[0], ctx.command_path
+        if ctx.resilient_parsing or self.get_command(ctx, word) is not None:
+            return super().resolve_command(ctx, args)
         paths = {"version": "toolfold --version"}
-        for path, entry in reversed([*_nested(ctx.command_path, self)]):
+        for path, entry in reversed([*_nested(here, self)]):
             paths |= dict.fromkeys([path.rpartition(" ")[2], *entry.also], path)
+        hint = ""
         if found := [word.lower()] if word.lower() in paths else closest_matches(word, paths):
-            return f"Did you mean `{paths[found[0]]}`?"
-        if (word.isupper() or "__" in word) and "call" in self.commands:
-            return f"To call a tool: {ctx.command_path} call {word}"
-        return ""
+            hint = f" Did you mean `{paths[found[0]]}`?"
+        elif (word.isupper() or "__" in word) and "call" in self.commands:
+            hint = f" To call a tool: {here} call {word}"
+        raise click.UsageError(f"There is no command {word!r}.{hint}", ctx)
 
 
 def _nested(path: str, group: click.Group) -> Iterator[tuple[str, Entry]]:

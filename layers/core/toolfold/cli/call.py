@@ -219,14 +219,15 @@ def _to_csv(data: Any, tables: Sequence[Table]) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*(["table"] if is_named else []), *tables[0].columns])
     for table in tables:
-        writer.writerows([*([table.name] if is_named else []), *map(_cell, row)] for row in table.rows)
+        for row in table.rows:
+            cells = [
+                json.dumps(cell, ensure_ascii=False, separators=(",", ":"))
+                if isinstance(cell, bool | list | dict)
+                else cell
+                for cell in row
+            ]
+            writer.writerow([*([table.name] if is_named else []), *cells])
     return buffer.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool | list | dict):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return value
 
 
 def _objects(data: Any, tables: Sequence[Table]) -> Any:

@@ -16,7 +16,6 @@ from toolfold.build.preparation import refresh_source, why_not
 from toolfold.build.source_folders import (
     REMOVED,
     SourceFolder,
-    UnreadText,
     find_source,
     list_sources,
     load_source,
@@ -118,34 +117,27 @@ def _refresh(source: SourceFolder, settings: Settings, *, check: bool) -> Refres
     try:
         with output.waiting(f"Reading the tools of {source.id} …") as describe:
             report = refresh_source(source, settings, check=check, progress=describe)
-    except (ToolfoldError, ModuleNotFoundError) as error:
-        output.print_wrapped(f"{source.id}: {_sentence(source.id, error)}", "  ")
-        return None
-    _print_report(source.id, report)
-    return report
-
-
-def _sentence(source_id: str, error: ToolfoldError | ModuleNotFoundError) -> str:
-    """Return an error as one sentence or more, with the next step where it has one."""
-    if isinstance(error, ModuleNotFoundError):
+    except ModuleNotFoundError as error:
         if not (missing := missing_extra(error)):
-            raise error
-        return f"this needs {missing}"
-    if isinstance(error.__cause__, CallError):  # worded for a model
-        return f"{' '.join(for_person(error.__cause__))} Nothing of it was written."
-    text = str(error).removeprefix(f"{source_id}: ").removesuffix(".")
-    return " ".join(filter(None, [f"{text}.", getattr(error, "suggestion", ""), "Nothing of it was written."]))
-
-
-def _print_report(source_id: str, report: RefreshReport) -> None:
+            raise
+        output.print_wrapped(f"{source.id}: this needs {missing}", "  ")
+        return None
+    except ToolfoldError as error:
+        text = f"{str(error).removeprefix(f'{source.id}: ').removesuffix('.')}."
+        text = f"{text} {getattr(error, 'suggestion', '')}".rstrip()
+        if isinstance(error.__cause__, CallError):  # worded for a model
+            text = " ".join(for_person(error.__cause__))
+        output.print_wrapped(f"{source.id}: {text} Nothing of it was written.", "  ")
+        return None
     changes = (("+", "added", report.added), ("~", "changed", report.changed), ("-", "removed", report.removed))
     counts = ", ".join(f"{len(names)} {word}" for _, word, names in changes if names)
-    print(f"{source_id}: {counts or 'no change'}")
+    print(f"{source.id}: {counts or 'no change'}")
     for sign, _, names in changes:
         for name in names:
             print(f"  {sign} {name}")
     for note in report.notes:
-        output.print_message(f"{source_id}: {note}.")
+        output.print_message(f"{source.id}: {note}.")
+    return report
 
 
 _MAX_TOKENS = 500
@@ -236,7 +228,12 @@ def review(options: Options) -> int:
     accepted = set(unread) if options.yes else set(options.hashes)
     for number, (digest, one) in enumerate(unread.items(), 1):
         if digest in accepted or not accepted:
-            _print_text(f"{number} of {len(unread)}", one)
+            where = f"tool {one.tool}" if one.tool else one.field
+            print(f"{number} of {len(unread)}, {one.hash}: {where} {one.finding}")
+            for line in one.text.strip().split("\n"):  # whole, without what would be invisible or act on the terminal
+                for part in terminal.wrap(escape_unsafe(line), terminal.width() - 4):
+                    print(f"    {part}")
+            print()
     if accepted:
         with os_errors(f"The overlay of {source.id} cannot be written"):
             accept_texts(source.folder, sorted(accepted))
@@ -245,12 +242,3 @@ def review(options: Options) -> int:
     else:
         output.print_message(f"Accept some with their HASH, or all with --yes: toolfold source review {source.id}")
     return 0 if len(accepted) == len(unread) else 1
-
-
-def _print_text(number: str, one: UnreadText) -> None:
-    """Print a text whole, without what would be invisible or act on the terminal."""
-    print(f"{number}, {one.hash}: {f'tool {one.tool}' if one.tool else one.field} {one.finding}")
-    for line in one.text.strip().split("\n"):
-        for part in terminal.wrap(escape_unsafe(line), terminal.width() - 4):
-            print(f"    {part}")
-    print()
