@@ -104,9 +104,7 @@ def test_help_settings_explains_every_variable(run: Run) -> None:  # N10
         ("cache clean", "Did you mean `toolfold cache clear`?"),
         ("call CPI --selct x", "'--select'?"),
         ("serve -p 9000", "Try 'toolfold serve --help' for help."),
-        ("install claude", "Did you mean claude-"),
-        ("install vs-code", "Did you mean vscode?"),
-        ("completion bsh", "Did you mean bash?"),
+        ("install claude", "'claude' is not one of 'claude-code', 'claude-desktop', "),
         ("call", "Missing argument 'TOOL_NAME'.\n"),  # and what is not required is not called missing
         ("source test", "Missing argument 'ID'.\n"),
     ],

@@ -23,7 +23,7 @@ import click
 from toolfold.cli import terminal
 from toolfold.cli.output import one_warning_of_each_kind
 from toolfold.errors import CallError, SettingsError, ToolfoldError
-from toolfold.fuzzy import closest_matches, did_you_mean
+from toolfold.fuzzy import closest_matches
 from toolfold.local_defaults import use_settings_file
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
@@ -41,15 +41,6 @@ class Options(SimpleNamespace):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
-
-
-class Choice(click.Choice[str]):
-    """One of some words; a wrong one suggests the closest."""
-
-    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return what is wrong with ``value``."""
-        hint = did_you_mean(str(value), self.choices)
-        return f"{value!r} is not one of {', '.join(self.choices)}. {hint}".rstrip()
 
 
 class ToolName(click.ParamType[str]):
@@ -94,7 +85,7 @@ def parameter(form: str, help: str, more: Mapping[str, Any] = MappingProxyType({
     if kind := more.get("type", "file" if value == "FILE" else ""):
         given["type"] = TYPES[kind]
     if choices := more.get("choices"):
-        given["type"] = Choice(choices)
+        given["type"] = click.Choice(choices)
     if not form.startswith("-"):
         required = not value.startswith("[") and "default" not in more
         nargs = -1 if value.endswith("...") else 1
