@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from toolfold.cli.application import Options, fail
+from toolfold.cli.application import Options
 from toolfold.cli.output import print_json, print_wrapped, waiting
 from toolfold.cli.terminal import print_fields
-from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
 from toolfold.log_analysis.figures import Figures, as_json, read_log
 from toolfold.settings import Settings
 
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def parse_since(text: str) -> datetime:
-    """Parse a length of time until now, or a date or time, which is in UTC unless it says otherwise."""
-    if found := re.fullmatch(r"(\d{1,6})([mhdw])", text):
-        return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
-    readings = parse_date(text)
-    if len(readings) != 1:
-        raise fail(f"--since: {text!r} is no time such as 1d, 12h or 2026-01-14.")
-    return readings[0].low
-
 
 def run(options: Options) -> int:
     """Print the figures."""
-    since = parse_since(options.since) if options.since else None
     paths = [*options.log, *options.files] or own_log()
     source = ", ".join("stdin" if path == "-" else path for path in paths)
     figures = Figures()
     with waiting(f"Reading {source} …"):
-        for line in read_log(paths, since):
+        for line in read_log(paths):
             figures.add(line)
     if options.json:
         print_json({"source": source, **as_json(figures)}, indent=2)
     elif not figures.requests and not figures.codes:
-        start = f" since {since.isoformat(sep=' ', timespec='minutes')}" if since else ""
-        print_wrapped(f"There is no request and no call in {source}{start}. `toolfold stats --help` has examples.")
+        print_wrapped(f"There is no request and no call in {source}. `toolfold stats --help` has examples.")
     else:
         data = as_json(figures)
         print_fields([("source", source), *_labelled({**data.pop("figures"), **data})])

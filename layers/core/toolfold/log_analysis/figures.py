@@ -6,14 +6,12 @@ The fields of the lines are those of docs/reference/metrics.md.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import math
 import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import IO, Any
+from typing import Any
 
 from toolfold.errors import ToolfoldError
 from toolfold.log_analysis.follower import parse_line
@@ -165,12 +163,11 @@ def _ratio(amount: float, number: float, digits: int = 2) -> float | None:
     return round(amount / number, digits) if number else None
 
 
-def read_log(paths: Iterable[str], since: datetime | None) -> Iterator[dict[str, Any]]:
+def read_log(paths: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield the lines of several logs.
 
     Args:
-        paths: files, those that end in ``.gz`` compressed; ``-``: stdin.
-        since: earlier lines, and those without a time, are left out; None: none are.
+        paths: files; ``-``: stdin.
 
     Raises:
         ToolfoldError: a file cannot be read, or has a line that is too long.
@@ -178,26 +175,11 @@ def read_log(paths: Iterable[str], since: datetime | None) -> Iterator[dict[str,
     for path in paths:
         name = "stdin" if path == "-" else path
         try:
-            with _open(path) as file:
+            with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
                 while raw := file.readline(MAX_LINE_BYTES):
                     if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
                         raise ToolfoldError(f"{name} has a line of more than 1 MB, so it is not a log of toolfold.")
-                    line = parse_line(raw)
-                    if line is not None and (since is None or _is_since(line.get("timestamp"), since)):
+                    if (line := parse_line(raw)) is not None:
                         yield line
-        except (OSError, EOFError) as error:
-            reason = getattr(error, "strerror", None) or str(error) or "it is damaged"
-            raise ToolfoldError(f"The log {name} cannot be read: {reason}.") from None
-
-
-def _open(path: str) -> contextlib.AbstractContextManager[IO[bytes] | Any]:
-    if path == "-":
-        return contextlib.nullcontext(sys.stdin.buffer)
-    return gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
-
-
-def _is_since(timestamp: Any, since: datetime) -> bool:
-    with contextlib.suppress(TypeError, ValueError):
-        written = datetime.fromisoformat(timestamp)
-        return (written if written.tzinfo else written.replace(tzinfo=UTC)) >= since
-    return False
+        except OSError as error:
+            raise ToolfoldError(f"The log {name} cannot be read: {error.strerror or error}.") from None
