@@ -31,7 +31,6 @@ from toolfold.errors import (
     ApprovalPending,
     ApprovalRequired,
     ApprovalUnavailable,
-    InvalidArguments,
     ToolfoldError,
 )
 from toolfold.execution.api_keys import SecretProvider
@@ -83,8 +82,6 @@ def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
 
 
 _TOKEN_BYTES = 30
-_MAX_ARGUMENTS_CHARS = 100_000
-"""Characters of arguments that a person may have to read. An item of DynamoDB holds four times as much."""
 
 
 @contextmanager
@@ -197,11 +194,6 @@ class Approvals:
         """Record that a call waits for approval, and return the error with its token."""
         source, tool = call.source, call.tool
         is_human = self._settings.approve == "human"
-        if is_human and len(terms.arguments) > _MAX_ARGUMENTS_CHARS:
-            raise InvalidArguments(
-                f"{tool.name}: {len(terms.arguments):,} characters of arguments are too long for a person to approve.",
-                f"Send at most {_MAX_ARGUMENTS_CHARS:,} characters; nothing was sent.",
-            )
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         id_, expires_at = approval_id(secret, token), math.floor(self._now() + self._settings.approval_ttl_s)
         # Arguments are stored only where a person has to read them.
