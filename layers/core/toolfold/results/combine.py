@@ -88,7 +88,7 @@ def join(tables: Sequence[Table], on: str, budget: WorkBudget) -> Document:
     for table, key in zip(tables, keys, strict=True):
         columns = [column if index == key else f"{table.name}_{column}" for index, column in enumerate(table.columns)]
         named.append(replace(table, columns=tuple(columns)))
-    return _joined("", named, keys, budget, by_day=normalize(on) in DATE_NAMES)
+    return _joined("", named, keys, budget)
 
 
 # Under each other
@@ -136,12 +136,10 @@ def _named_by_labels(labels: tuple[Any, ...], table: Table) -> Table:
     return replace(table, columns=values.unique_names(names), types={})
 
 
-def _joined(
-    name: str, tables: Sequence[Table], keys: Sequence[int], budget: WorkBudget, *, by_day: bool = True
-) -> Document:
+def _joined(name: str, tables: Sequence[Table], keys: Sequence[int], budget: WorkBudget) -> Document:
     """Return the table of the rows whose key all tables have, with a note on those that it leaves out."""
     cells = (row[key] for table, key in zip(tables, keys, strict=True) for row in table.rows)
-    lengths = {len(cell) for cell in cells if values.is_date(cell)} if by_day else set()
+    lengths = {len(cell) for cell in cells if values.is_date(cell)}
     # Of days and times the day is compared.
     length = _DAY if len(lengths) > 1 and min(lengths) == _DAY else None
     indexed: list[dict[Any, list[tuple[Any, ...]]]] = []
