@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -182,19 +182,18 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     header, cells = parsing.parse_csv(body, redactor, budget)
     names = dict.fromkeys(values.clean_names(header))
     row_count = len(cells[0]) if cells else 0
-    typer, taken = _Typer(answer, budget), values.taken_names(names)
-    typed: list[tuple[str, list[Any]]] = []
+    typer = _Typer(answer, budget)
+    typed: list[list[Any]] = []
     for index, name in enumerate(names):
         budget.reserve(parsing.list_size(row_count))
-        typed.append(typer.column(name, cells[index], taken))
+        typed.append(typer.column(name, cells[index]))
         cells[index] = []
         budget.release(_FREED_BYTES * row_count)
     if answer.get("kind") == "object" and row_count == 1:
-        return Document(metadata={name: column[0] for name, column in typed})
+        return Document(metadata={name: column[0] for name, column in zip(names, typed, strict=True)})
     budget.reserve(parsing.rows_size(row_count, len(names)))
-    rows = list(zip(*(column for _, column in typed), strict=True))
-    titles = tuple(name for name, _ in typed)
-    keys = tuple(name for name in titles if name in typer.identifiers)
+    rows = list(zip(*typed, strict=True))
+    keys = tuple(name for name in names if name in typer.identifiers)
     first: dict[str, str] = {}
     renamed = [name for given, name in zip(header, names, strict=True) if first.setdefault(given, name) != name]
     repeated = f"Several columns have the same name; later ones are called {', '.join(renamed[:9])}."
@@ -202,7 +201,7 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     if tuple(header) in rows:
         notes.append("The header is repeated among the rows, which count as rows.")
     notes += parsing.notes_on_lines(body) if len(names) > 1 else ()
-    return Document((Table("", titles, rows, keys),), notes=tuple(notes))
+    return Document((Table("", tuple(names), rows, keys),), notes=tuple(notes))
 
 
 class _Typer:
@@ -213,7 +212,7 @@ class _Typer:
 
     def __init__(self, answer: Mapping[str, Any], budget: WorkBudget) -> None:
         self.identifiers, self._budget = frozenset(answer.get("identifiers", ())), budget
-        self._known: dict[tuple[str, ...], tuple[list[str], set[str]]] = {}
+        self._known: dict[tuple[str, ...], list[str]] = {}
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with names and cells as in :mod:`toolfold.results.values`."""
@@ -224,44 +223,41 @@ class _Typer:
             if json_rows.row_width(value):
                 self._budget.reserve(len(value) * parsing.list_size(len(value[0])))
                 head = json_rows.has_header(value)
-                columns = (self.column("", list(cells))[1] for cells in zip(*value[head:], strict=True))
+                columns = (self.column("", list(cells)) for cells in zip(*value[head:], strict=True))
                 return [*value[:head], *map(list, zip(*columns, strict=True))]
-            return self.column("", value)[1]
+            return self.column("", value)
         if not isinstance(value, dict):
-            return values.typed_scalar("", value, identifiers=self.identifiers)[1]
+            return values.typed_scalar("", value, identifiers=self.identifiers)
         self._budget.reserve(parsing.object_size(len(value)))
         is_dated = are_dates(value)
         if is_dated or are_keyed_rows(value):
             dates = values.parse_dates(list(value)) if is_dated else None
             return dict(zip(dates or value, self.value(list(value.values())), strict=True))
         typed = {}
-        names, taken = self._names(value)
+        names = self._names(value)
         members = zip(names, value.values(), strict=True)
         # For a small object, reserving its memory has looked at the clock.
         for name, item in members if len(names) < _MAX_KNOWN else self._budget.checked(members):
             if isinstance(item, list | dict):  # without the calls of a column: objects may be nested deeply
                 typed[name] = self.value(item)
             else:
-                unit_name, typed_item = values.typed_scalar(name, item, taken, identifiers=self.identifiers)
-                typed[unit_name] = typed_item
+                typed[name] = values.typed_scalar(name, item, identifiers=self.identifiers)
         return typed
 
-    def column(self, name: str, cells: list[Any], taken: Container[str] = ()) -> tuple[str, list[Any]]:
-        """Return the name and the cells of a column; the slowest conversion takes two microseconds for a cell."""
+    def column(self, name: str, cells: list[Any]) -> list[Any]:
+        """Return the cells of a column; the slowest conversion takes two microseconds for a cell."""
         if not {list, dict}.isdisjoint(map(type, cells)):
-            return name, [self.value(cell) for cell in cells]
+            return [self.value(cell) for cell in cells]
         if len(cells) == 1:
-            name, cell = values.typed_scalar(name, cells[0], taken, identifiers=self.identifiers)
-            return name, [cell]
+            return [values.typed_scalar(name, cells[0], identifiers=self.identifiers)]
         self._budget.check_time(20 * len(cells))
-        return values.typed_column(name, cells, taken, identifiers=self.identifiers)
+        return values.typed_column(name, cells, identifiers=self.identifiers)
 
-    def _names(self, keys: Collection[str]) -> tuple[list[str], set[str]]:
-        """Return keys as names, and those that are taken. Objects inside others have the same keys again and again."""
+    def _names(self, keys: Collection[str]) -> list[str]:
+        """Return keys as names. Objects inside others have the same keys again and again."""
         found = self._known.get(tuple(keys)) if len(keys) < _MAX_KNOWN else None
         if found is None:
-            names = values.clean_names(self._budget.checked(keys))
-            found = names, values.taken_names(names)
+            found = values.clean_names(self._budget.checked(keys))
             if len(keys) < _MAX_KNOWN and len(self._known) < _MAX_KNOWN:
                 self._known[tuple(keys)] = found
         return found
@@ -281,15 +277,14 @@ class _Typer:
                         budget.reserve(2 * parsing.list_size(4))
                         places[key] = []
                     places[key].append(index)
-        names, taken = self._names(places or first)
+        names = self._names(places or first)
         given = ([rows[index][key] for index in places.get(key, range(len(rows)))] for key in places or first)
-        columns = [self.column(name, cells, taken) for name, cells in zip(names, given, strict=True)]
+        columns = [self.column(name, cells) for name, cells in zip(names, given, strict=True)]
         if columns and not places:
-            keys = [name for name, _ in columns]
-            lines = zip(*(cells for _, cells in columns), strict=True)
-            return [dict(zip(keys, line, strict=True)) for line in budget.checked(lines)]
+            lines = zip(*columns, strict=True)
+            return [dict(zip(names, line, strict=True)) for line in budget.checked(lines)]
         typed: list[dict[str, Any]] = [{} for _ in rows]
-        for (name, cells), indexes in zip(columns, places.values(), strict=True):
+        for name, cells, indexes in zip(names, columns, places.values(), strict=True):
             for index, cell in zip(indexes, cells, strict=True):
                 typed[index][name] = cell
         return typed

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any
@@ -99,54 +98,36 @@ def _clean_name(key: str) -> str:
     return re.sub(r"\W+", "_", rest).strip("_").lower() or key
 
 
-def taken_names(names: Collection[str]) -> set[str]:
-    """Return the names that a column with a unit may not get: those there are, and those of ``close`` beside ``Close``.
+def typed_column(name: str, cells: Sequence[Any], *, identifiers: Container[str] = ()) -> list[Any]:
+    """Return a column's cells as values; those of ``identifiers`` stay text.
 
-    Without the name ``close``, ``Close`` would be read as it.
-    """
-    counts = Counter(map(str.lower, names))
-    alike = () if len(counts) == len(names) else [name for name in names if counts[name.lower()] > 1]
-    return {*names, *[f"{name}_percent" for name in alike]}
-
-
-def typed_column(
-    name: str, cells: Sequence[Any], taken: Container[str] = (), *, identifiers: Container[str] = ()
-) -> tuple[str, list[Any]]:
-    """Return a column's name and its cells as values; those of ``identifiers`` stay text.
-
-    Percentages become numbers, and the name states the unit: ``yield`` → ``yield_percent``. They stay text where no
-    name can state it: in a list without a name (``""``), under a date, or when that name is among ``taken``.
+    Percentages become numbers where the name states the unit.
     """
     if name in identifiers:
-        return name, _words(cells)
+        return _words(cells)
     numbers = _numbers(cells)
     if numbers is not None and (BESIDE_NUMBERS.isdisjoint(cells) or numbers.count(None) < len(numbers)):
-        return name, numbers
+        return numbers
     first = next((cell for cell in cells if isinstance(cell, str) and cell not in MISSING), "")
-    percent_name = name if "percent" in name.lower() else f"{name}_percent"
-    is_named = name and not is_date(name) and (percent_name == name or percent_name not in taken)
-    if is_named and _PERCENT.fullmatch(first):
+    if "percent" in name.lower() and _PERCENT.fullmatch(first):
         numbers = _numbers([cell.removesuffix("%") if isinstance(cell, str) else cell for cell in cells])
         bare = [cell for cell in cells if cell is not None and cell not in MISSING and not str(cell).endswith("%")]
         if numbers is not None and not bare:
-            return percent_name, numbers
+            return numbers
     times = parse_dates(cells) if is_date(first) or _COMPACT_TIME.fullmatch(first) else None
-    return name, _words(cells) if times is None else times
+    return _words(cells) if times is None else times
 
 
-def typed_scalar(
-    name: str, cell: Any, taken: Container[str] = (), *, identifiers: Container[str] = ()
-) -> tuple[str, Any]:
+def typed_scalar(name: str, cell: Any, *, identifiers: Container[str] = ()) -> Any:
     """Return the same for a single value."""
     if cell is None or isinstance(cell, bool) or (isinstance(cell, int) and abs(cell) <= MAX_SAFE_INTEGER):
-        return name, cell
+        return cell
     if isinstance(cell, str):
         if cell[:1].isalpha() and cell not in MISSING:
-            return name, cell  # a word: neither a number nor a date
+            return cell  # a word: neither a number nor a date
         if len(cell) < _SAFE_LENGTH and name not in identifiers and _SIMPLE_NUMBER.fullmatch(cell):
-            return name, parse_number(cell)
-    name, cells = typed_column(name, (cell,), taken, identifiers=identifiers)
-    return name, cells[0]
+            return parse_number(cell)
+    return typed_column(name, (cell,), identifiers=identifiers)[0]
 
 
 def _words(cells: Sequence[Any]) -> list[Any]:

@@ -155,10 +155,8 @@ class Names:
         return self.exact(str(name)) is not None
 
     def exact(self, name: str) -> Column | None:
-        """Return the column of exactly that name, or the one to whose name a unit was added: ``yield_percent``."""
-        wanted = (name, f"{name}_percent")
-        found = {one.name: one for one in (*self.nested, *self.columns) if one.name in wanted}
-        return found.get(name) or found.get(wanted[1])
+        """Return the column of exactly that name."""
+        return next((one for one in (*self.columns, *self.nested) if one.name == name), None)
 
     def step_without(self, name: str) -> str:
         """Return the earlier step that left out a name, without regard to case and signs; empty without such a step."""
