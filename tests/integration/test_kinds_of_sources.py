@@ -71,7 +71,6 @@ def test_each_kind_has_a_tool_with_the_names_as_values(app: App) -> None:
         ("database", {"subcommand": "execute", "sql": "SELECT customer FROM orders"}, "Bob"),
         ("database", {"action": "query", "parameters": {"sql": "SELECT customer FROM orders"}}, "Bob"),
         ("database", {"subcommand": "query", "parameters": {"sql": "SELECT customer FROM orders"}}, "Bob"),
-        ("database", {"subcommand": "list_tables", "contains": "nothing"}, "[]"),
         (
             "database",
             {"subcommand": "query", "sql": "SELECT customer FROM orders", "inspect": True},
