@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.document import Api, DocumentError, dict_at, dicts_in
-from toolfold.build.importers.openapi.operations import METHODS, Answer, Operation, convert_operation, describe_answer
+from toolfold.build.importers.openapi.operations import Answer, Operation, convert_operation, describe_answer
 from toolfold.build.importers.openapi.schemas import OPEN, Schema, SchemaConverter, without_null
 from toolfold.build.importers.openapi.shortening import complete_schema
 from toolfold.fuzzy import spell_comparisons
@@ -97,8 +97,6 @@ def bind_operation(operation: Operation, converter: SchemaConverter, credentials
         DocumentError: It cannot be expressed.
     """
     value, api = operation.value, converter.api
-    if operation.method not in METHODS:
-        raise DocumentError("has a method that is not sent", value)
     listed = list(operation.parameters(api))
     if "swagger" in api.data:
         listed = convert_operation(api, value, listed)

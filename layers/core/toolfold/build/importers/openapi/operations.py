@@ -19,10 +19,7 @@ from toolfold.results.values import clean_names
 from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
 
 METHODS = ("get", "head", "post", "put", "patch", "delete")
-"""Methods whose operations are tools. OPTIONS and TRACE are about the connection."""
-
-_QUERY, _OTHERS = "query", "additionalOperations"
-"""Keys of OpenAPI 3.2 with operations that are left out: that of one method, and that of the others by their names."""
+"""Methods whose operations are tools. OPTIONS and TRACE are about the connection, and few services know QUERY."""
 
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _NO_WORD = re.compile(r"\W")
@@ -105,13 +102,11 @@ def _operations(api: Api) -> Iterator[Operation]:
         except DocumentError as error:
             api.left_out.append(error)
             continue
-        others = dict_at(item, _OTHERS)
-        stated = [(item, method) for method in (*METHODS, _QUERY) if method in item]
-        for holder, method in (*stated, *((others, name) for name in others)):
+        for method in (method for method in METHODS if method in item):
             name = f"{method}_{_NOT_IN_NAME.sub('_', path).strip('_')}".rstrip("_")
             try:
                 # A reference is not in the specification: DigitalOcean keeps each operation in a file.
-                yield Operation(name, method, path, api.object_at(holder, method), item)
+                yield Operation(name, method, path, api.object_at(item, method), item)
             except DocumentError as error:
                 api.left_out.append(error)
 
