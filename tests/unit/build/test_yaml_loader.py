@@ -163,7 +163,6 @@ def described(text: str, **more: Any) -> dict[str, Any]:
             },
             {"url": "https://example.com"},
         ),
-        ("set", {"type": "object", "properties": {"id": TEXT, "url": TEXT}, "minProperties": 1}, {"id": "id"}),
         ("kind", {"type": "string", "default": 1, "examples": [2, "b"]}, "b"),
         ("country", {"type": "string", "pattern": "["}, "country"),
         ("question", described("What to ask, e.g. something nice."), "question"),

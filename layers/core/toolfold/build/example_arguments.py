@@ -139,15 +139,12 @@ class _Maker:
         yield from (text, *(_matching(pattern) if isinstance(pattern, str) else ()))
 
     def _objects(self, rule: Any, depth: int) -> Iterator[dict[str, Any]]:
-        """Yield objects with what is required, also by an alternative; then with more, where few are not enough."""
+        """Yield objects with what is required, also by an alternative; then one without anything."""
         for choice in ({}, *json_schema.branches(json_schema.parts(self._root, rule))):
             both = {"allOf": [rule, choice]}
             needed, rules = json_schema.required(self._root, both), json_schema.properties(self._root, both)
-            wants_more = bool(json_schema.keyword(self._root, rule, "minProperties"))
-            more = [key for key in rules if key not in needed and wants_more]
-            for count in range(min(len(more), _MAX_DEPTH) + 1 if depth < _MAX_DEPTH else 0):
-                names = [*needed, *more[:count]]
-                yield {key: self._example(rules.get(key, {}), key, depth + 1) for key in names}
+            if depth < _MAX_DEPTH:
+                yield {key: self._example(rules.get(key, {}), key, depth + 1) for key in needed}
         yield {}
 
     def _lists(self, rule: Any, name: str, depth: int) -> Iterator[list[Any]]:
