@@ -176,17 +176,15 @@ def texts_in(value: Any, at: Location = ()) -> Iterator[tuple[Location, str]]:
 
 PROBLEM = "its value looks like a secret, and the catalog shows it to all who read it"
 
-SECRET_NAME = re.compile(
-    r"((x-)?(access|api|app|application|auth|client|consumer|developer|private|rapidapi|secret|service|session"
-    r"|subscription|user)[-_]?)?(key|token|secret|password|pwd|sig|signature)|\w*api[-_]?key|app[-_]?id|auth"
-    r"|authorization|jwt",
-    re.IGNORECASE,
+_NAMED = (
+    r"(?!(?:public|primary|foreign|sort|cache|idempotency|group|max|page|next|no)[-_])"
+    r"[\w.-]*(?:key|token|secret|password|passwd|passphrase|pwd|jwt|authorization|bearer|cookie|credentials?)"
 )
+SECRET_NAME = re.compile(rf"{_NAMED}|(?:[\w-]+[-_])?sig(?:nature)?|app[-_]?id|auth", re.IGNORECASE)
 """Names of parameters of a URL that hold a key, which is never written into the catalog."""
 
 _TYPED = re.compile(
-    r"(?<![\w.-])(?P<name>(?>-{0,2})(?!(?:public|primary|foreign|sort|cache|idempotency|group|max|page|next|no)[-_])"
-    r"[\w.-]*(?:key|token|secret|password|passwd|passphrase|pwd|jwt|authorization|bearer|cookie|credentials?))"
+    rf"(?<![\w.-])(?P<name>(?>-{{0,2}}){_NAMED})"
     # A value that only names a secret begins with $NAME, ${NAME}, <your key>, or is a reference of AWS.
     r"(?:\s*[=:]\s*|\s+)(?!(?:(?:Bearer|Basic|Token)\s+)?[\"']?(?:[$<-]|%\w+%|\{\{|arn:|ssm:))\S"
     r"|://[^/@:\s]*:[^/@\s]+@",
