@@ -57,7 +57,7 @@ def test_steps_and_the_published_hash_are_printed(run: Run) -> None:  # N3
     sha256 = hashlib.sha256(content).hexdigest()
     code, out, err = run(PLACE)
     assert (code, out) == (0, f"{PLACE} now has catalog {sha256} ({BUNDLED_TOOLS} tools, {len(content):,} bytes).\n")
-    assert [line.split()[0] for line in err.splitlines()] == ["Checked", "Uploading", "Making"]
+    assert [line.split()[0] for line in err.splitlines()] == ["Checked", "Uploading"]
     assert S3Store(PLACE, 60.0)().sha256 == sha256
 
 

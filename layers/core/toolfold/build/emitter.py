@@ -22,7 +22,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, get_args
 
 from toolfold.build.importers.base import Tool
-from toolfold.build.schema import MAX_RELATIONS, SUMMARY_LIMIT, Relation
+from toolfold.build.schema import MAX_RELATIONS, SUMMARY_LIMIT
 from toolfold.catalog import entries, json_schema
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.text_checks import MAX_TEXT, text_problem
@@ -249,7 +249,12 @@ def compile_relations(
         for position, relation in enumerate(tool.relations):
             target = own.get(relation.to) or folded.get(name_key(safe_name(relation.to)))
             target = target or known.get(name_key(relation.to), "")
-            if problem := _problem(tool.name, relation, target, found, names):
+            problem = f"there is no tool {relation.to!r}.{closest(relation.to, names)}" if not target else ""
+            if target == tool.name:
+                problem = "names the tool itself"
+            elif (target, relation.kind) in found:
+                problem = f"{relation.kind} {target} is given twice"
+            if problem:
                 problems.append(f"{tool.where('relations', position)}: relations of {tool.name}: {problem}")
                 continue
             found[target, relation.kind] = [target, relation.kind, *([relation.via] if relation.via else [])]
@@ -258,16 +263,6 @@ def compile_relations(
         compiled[tool.name] = sorted(found.values(), key=lambda entry: _KINDS.index(entry[1]))
     problems += _cycles(needs)
     return compiled
-
-
-def _problem(
-    tool: str, relation: Relation, target: str, found: Mapping[tuple[str, str], object], names: Sequence[str]
-) -> str:
-    if not target:
-        return f"there is no tool {relation.to!r}.{closest(relation.to, names)}"
-    if target == tool:
-        return "names the tool itself"
-    return f"{relation.kind} {target} is given twice" if (target, relation.kind) in found else ""
 
 
 def _cycles(needs: Mapping[str, Mapping[str, Callable[[], str]]]) -> Iterator[str]:

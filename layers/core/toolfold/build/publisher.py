@@ -299,9 +299,6 @@ def open_client(service: str) -> Any:
     return session.client(service, region_name=region, config=config)
 
 
-OnStep = Callable[[str], None]
-
-
 class Outcome(enum.StrEnum):
     """What a publication did."""
 
@@ -326,7 +323,6 @@ def publish_catalog(
     *,
     automatic: bool = False,
     now: datetime | None = None,
-    on_step: OnStep = lambda _: None,
 ) -> Publication:
     """Make ``content`` the current catalog of ``bucket``, unless ``author`` may not replace the one that is.
 
@@ -338,7 +334,6 @@ def publish_catalog(
         author: Who publishes. The schedule does not replace the catalog of a person.
         automatic: Whether the schedule may replace this one all the same.
         now: The time to write into the pointer; None: the present.
-        on_step: Called with a sentence before each request that writes. What it raises ends the publication.
 
     Raises:
         SettingsError: ``content`` is not a compiled catalog.
@@ -364,7 +359,6 @@ def publish_catalog(
         automatic=automatic,
         previous="" if current is None else current.sha256,
     )
-    on_step(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.sha256))} …")
     bucket.store_catalog(content)
     if current is not None and current.sha256 == pointer.sha256:
         confirmed = current.model_copy(update={"automatic": current.automatic or automatic})
@@ -372,7 +366,6 @@ def publish_catalog(
         if confirmed != current or author.writer is Writer.SCHEDULE:
             bucket.replace_pointer(confirmed, stored)
         return Publication(Outcome.UNCHANGED, confirmed)
-    on_step(f"Making it the current one: {bucket.url(POINTER)} …")
     bucket.replace_pointer(pointer, stored)
     return Publication(Outcome.PUBLISHED, pointer)
 

@@ -97,7 +97,10 @@ def write(
     lines, members = _collect(listed)
     content: dict[str, Lines] = {
         "names": sort_lines({name_key(line.name): position for position, line in enumerate(lines)}),
-        "lines": ((line_key(position), _without_usual(line)) for position, line in enumerate(lines)),
+        "lines": (
+            (line_key(position), line if line.confirm else line[:4] if line.effect == "read" else line[:5])
+            for position, line in enumerate(lines)
+        ),
         "members": sort_lines({member_key(*member): runs(found) for member, found in members.items()}),
         **sections,
     }
@@ -143,10 +146,6 @@ def _collect(
         for tag in dict.fromkeys(entry["tags"]):
             members.setdefault(("tags", tag), []).append(position)
     return lines, members
-
-
-def _without_usual(line: ToolSummary) -> Sequence[str]:
-    return line if line.confirm else line[:4] if line.effect == "read" else line[:5]
 
 
 def runs(positions: Sequence[int]) -> list[int]:

@@ -178,7 +178,10 @@ class Catalog:
         return found
 
     def get(self, name: str) -> Tool | None:
-        """Return the listed or known tool called ``name``, or None."""
+        """Return the listed or known tool called ``name``, or None: the same object each time."""
+        return self.memoize(("tool", name_key(name)), lambda: self._parse_tool(name))
+
+    def _parse_tool(self, name: str) -> Tool | None:
         if self._whole is not None:
             tool = self._whole.get(name) if self._known_position(name) is not None else None
             return None if tool is None else tool.among(self, self._whole)
@@ -188,10 +191,6 @@ class Catalog:
         if tool is not None and source is not None and tool.freshness not in source.freshness:
             raise damaged(f"{tool.name} of tools: its freshness is not one of its source")
         return tool
-
-    def called_tool(self, name: str) -> Tool | None:
-        """Return the tool called ``name``, or None: the same object for each call of it."""
-        return self.memoize(("tool", name_key(name)), lambda: self.get(name))
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position``, counted from 0 in the order of the listing."""

@@ -90,7 +90,8 @@ def publish(options: Options) -> int:
     with _open_bucket(options, location) as (bucket, author):
         if options.dry_run:
             return _print_plan(bucket, content, tools, as_json=options.json)
-        done = publish_catalog(content, bucket, author, automatic=options.automatic, on_step=output.print_message)
+        output.print_message(f"Uploading {len(content):,} bytes to {location} …")
+        done = publish_catalog(content, bucket, author, automatic=options.automatic)
     if options.json:
         output.print_json({**done.pointer.as_dict(), "outcome": str(done.outcome), "location": location})
         return 0

@@ -311,7 +311,7 @@ class ExposedTools(MetaTools, Reader):
         )
         catalog, is_inline = self.catalog(), "skill" in self.resolution.names_with("inline")
         for skill in all_skills(catalog) if is_inline else ():
-            tool, content = catalog.called_tool(skill.tool), catalog.file(skill.files[SKILL_FILE].sha256) or {}
+            tool, content = catalog.get(skill.tool), catalog.file(skill.files[SKILL_FILE].sha256) or {}
             behind = f"\n\n{skill.tool}:\n{_FRONT_MATTER.sub('', content.get('text', ''), count=1).strip()}"
             fits = len(text) + len(behind) <= MAX_CHARACTERS
             text += behind if fits and tool is not None and not tool.needs_approval else ""

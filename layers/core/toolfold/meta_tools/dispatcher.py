@@ -291,7 +291,7 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
     if may_be_usual and all(key in known and known[key].takes(value) for key, value in arguments.items()):
         return MetaCall(name, arguments)
     tool_name = arguments.get("tool_name") if name == "TOOL_CALL" else None
-    if isinstance(tool_name, str) and tool_name not in RESERVED_NAMES and catalog.called_tool(tool_name) is not None:
+    if isinstance(tool_name, str) and tool_name not in RESERVED_NAMES and catalog.get(tool_name) is not None:
         return MetaCall(name, arguments)  # the plan of the call reads it
     from toolfold.meta_tools.reader import read_arguments, read_tool_call
 

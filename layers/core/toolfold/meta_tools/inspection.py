@@ -31,7 +31,7 @@ _MAX_EXAMPLE_CHARS = 40
 
 def fill_from_example(session: CallSession, item: Item) -> tuple[str, ...]:
     """Take the arguments that a call lacks from the tool's example; return their names. ``item`` is changed."""
-    tool = session.catalog.called_tool(item.tool_name)
+    tool = session.catalog.get(item.tool_name)
     if tool is None or not tool.only_reads:
         raise InvalidArguments(
             f"{item.tool_name} does more than read, or needs approval, so that it is not called to inspect its answer.",

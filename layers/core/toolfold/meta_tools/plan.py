@@ -190,7 +190,7 @@ class Plan(CallSession):
         return next_steps.with_executor(self.catalog, error)
 
     def _read(self, given: Mapping[str, Any]) -> Call:
-        tool = self.catalog.called_tool(given["tool_name"])
+        tool = self.catalog.get(given["tool_name"])
         if tool is None:
             raise tool_not_found(self.catalog, given["tool_name"])
         sent, raw_by = dict(given.get("arguments") or {}), ""

@@ -76,7 +76,7 @@ def read_tool_call(
     if depth > MAX_UNWRAPPED:
         raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
     name, rest = _take_name(catalog, dict(arguments))
-    tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
+    tool = None if name in RESERVED_NAMES else catalog.get(name)
     if tool is None and (meta_name := find_meta_tool(name)) is not None:
         if meta_name in (TOOL, "TOOL_CALL_WRITE"):
             return read_tool_call(catalog, _merged(rest), depth + 1, only_tools=only_tools)
@@ -86,7 +86,7 @@ def read_tool_call(
         inner = rest if meta_name in COMBINING_TOOLS else _merged(rest)
         return MetaCall(meta_name, read_arguments(catalog, meta_name, inner))
     if tool is None and (found := find_name(catalog, name)) is not None:
-        tool = catalog.called_tool(found)
+        tool = catalog.get(found)
     if tool is None:
         raise tool_not_found(catalog, name, _merged(rest))
     return MetaCall(TOOL, _CallReader(catalog, tool).read(rest))

@@ -64,7 +64,7 @@ def find_name(catalog: Catalog, name: str) -> str | None:
         [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1], named or sources.values())
     )
     for one in filter(None, [*spelled, *(at_sources if len(at_sources) == 1 else [])]):
-        tool = catalog.called_tool(one)
+        tool = catalog.get(one)
         # A tool of another source than the one that is named does another thing.
         if not named or (tool is not None and tool.source in named):
             return one
@@ -187,7 +187,7 @@ def _tool(catalog: Catalog, kind: str, source: str | None, given: Any, rest: Map
         named = f"{source}__{given}" if source and "__" not in given else given
         beside = {key: value for key, value in (rest or {}).items() if key != _key(rest or {}, "arguments")}
         raise tool_not_found(catalog, named, rest and {**_object(rest), **beside})
-    if source and (other := catalog.called_tool(found)) is not None and other.source != source:
+    if source and (other := catalog.get(found)) is not None and other.source != source:
         following = next_call("TOOL_CALL", {"arguments": {}, **(rest or {}), "tool_name": found})
         raise invalid(kind, f"{found} is a tool of {other.source}, not of {source}", "Name its source.", **following)
     return found

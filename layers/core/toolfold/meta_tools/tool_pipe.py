@@ -300,7 +300,7 @@ class _Pipe:
         if self._names.get(str(sent.get("return")), position) < position:
             sent["return"] = "last"
         names = [step.given["tool_name"] for step in self._steps[position:] if not step.joined]
-        return issue_token(self._plan.request, TOOL, sent, [self._plan.catalog.called_tool(name) for name in names])
+        return issue_token(self._plan.request, TOOL, sent, [self._plan.catalog.get(name) for name in names])
 
 
 def _entries(items: Sequence[Item], entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
