@@ -1,4 +1,4 @@
-"""The Python client and ``--endpoint`` over HTTP and stdio, and the paths of profiles."""
+"""The Python client over HTTP and stdio, and the paths of profiles."""
 
 import copy
 import datetime
