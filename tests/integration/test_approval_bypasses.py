@@ -64,7 +64,7 @@ CALLS = re.compile(rf"\b({'|'.join(PASSED_ON)})\(")
 
 ROADS: Mapping[str, str] = {
     # Towards the executor: each is entered by the ways named here.
-    "cli/call.py app.server.tools.call": "command",
+    "cli/call.py tools.call": "command",
     "cli/sources.py app.server.tools.call": "command",
     "cli/demo.py tools.call": "command",
     "protocol/mcp.py tools.call": "http, handshake",
@@ -96,7 +96,7 @@ ROADS: Mapping[str, str] = {
     "meta_tools/corrections.py correction.call": "",
     "meta_tools/tool_names.py correction.call": "",
     # These call no tool: they list and describe, or check the way to a host.
-    "cli/catalog_views.py meta_tools().call": "",
+    "cli/catalog_views.py meta_tools(options).call": "",
     "cli/sign_in.py http_client.request": "",
     "protocol/tool_documents.py tools.call": "",
 }

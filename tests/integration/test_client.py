@@ -16,11 +16,13 @@ import requests
 import toolfold
 from tests.conftest import KEY
 from tests.support.authorization_server import RESOURCE
+from tests.support.commands import CommandLine
 from tests.support.local_server import HttpService
 from tests.support.mcp_requests import message
 from tests.support.upstream import Upstream
 from toolfold.auth.resource_server import ResourceServer
 from toolfold.build.compiler import compile_folder
+from toolfold.cli import main
 from toolfold.client import Client, ClientError
 from toolfold.client.client import to_error
 from toolfold.errors import ApprovalRequired, CallError, InvalidArguments, ToolNotFound
@@ -202,6 +204,34 @@ def test_the_client_is_imported_when_it_is_used() -> None:
         toolfold.Clients  # noqa: B018 - reading it is what fails
 
 
+class TestCommandLine:
+    def test_a_call_goes_to_the_endpoint(
+        self, url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+    ) -> None:
+        monkeypatch.setenv("REMOTE_KEY", KEY)
+        command = ["call", "GLOBAL_QUOTE", "symbol=IBM", "--json", "--endpoint", url, "--key-env", "REMOTE_KEY"]
+        assert '"symbol": "IBM"' in command_line(*command).out
+
+    def test_an_empty_address_is_not_this_machine(self, command_line: CommandLine) -> None:
+        assert "--endpoint is for an endpoint" in command_line("call", "X", "--endpoint", "", code=2).err
+
+    def test_a_search_is_printed_as_on_this_machine(self, url: str, command_line: CommandLine) -> None:
+        assert command_line("catalog", "search", "oil", "--endpoint", url).out.startswith("WTI\tUS crude oil")
+
+    def test_what_the_endpoint_cuts_is_said_in_its_words(
+        self, url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+    ) -> None:
+        monkeypatch.setenv("MY_KEY", KEY)
+        remote = ["call", "--endpoint", url, "--key-env", "MY_KEY"]
+        err = command_line(*remote, "TIME_SERIES_DAILY", "symbol=IBM", "outputsize=full").err
+        assert "--select returns another part of all" in err
+        assert "--max-tokens" not in command_line(*remote, "GLOBAL_QUOTE", code=1).err
+
+    def test_a_variable_that_is_not_set_is_named(self, url: str, command_line: CommandLine) -> None:
+        err = command_line("call", "X", "--endpoint", url, "--token-env", "NO_SUCH", code=1).err
+        assert "NO_SUCH is not set" in err
+
+
 SOURCE = """
 kind: http_api
 base_url: {towns_url}
@@ -258,6 +288,15 @@ def test_a_call_that_deletes_is_approved_first(towns: Client, service: HttpServi
     assert not service.received
     towns.call(REMOVE, town="Oslo", approval_token=raised.value.details["approval_token"])
     assert [request.method for request in service.received] == ["DELETE"]
+
+
+def test_a_command_runs_a_tool_of_an_endpoint_as_one_of_this_machine(
+    towns_url: str, service: HttpService, command_line: CommandLine
+) -> None:
+    service.received.clear()
+    assert main(["call", REPORT, "town=Oslo", "--endpoint", towns_url]) == 0
+    assert [request.path for request in service.received] == ["/reports/Oslo"]
+    assert "approval_token" in command_line("call", REMOVE, "town=Oslo", "--endpoint", towns_url, code=1).err
 
 
 HEADERS = {"accept": "application/json"}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -297,7 +298,7 @@ def test_credentials_that_are_refused_are_explained(
 
 @pytest.mark.parametrize("profile", [None, "no-such-profile"])
 def test_without_credentials_the_next_step_is_named(
-    url: str, profile: str | None, monkeypatch: pytest.MonkeyPatch
+    url: str, profile: str | None, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
     for name in ENVIRONMENT:
         monkeypatch.delenv(name)
@@ -306,8 +307,26 @@ def test_without_credentials_the_next_step_is_named(
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
     if profile:
         monkeypatch.setenv("AWS_PROFILE", profile)
-    with Client(url, sign=REGION) as client, pytest.raises(ClientError, match="run `aws sso login` or `aws configure`"):
-        client.list()
+    error = command_line("catalog", "search", "price", "--endpoint", url, "--sign", REGION, code=1).err
+    assert "run `aws sso login` or `aws configure`, or set AWS_PROFILE" in error
+    assert error.count("\n") == 1
+
+
+def test_without_botocore_its_extra_is_named(
+    url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.auth", None)
+    err = command_line("catalog", "search", "price", "--endpoint", url, "--sign", REGION, code=1).err
+    assert err.startswith("This needs botocore: ")
+
+
+def test_the_command_line_signs_as_the_client_does(
+    url: str, address: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    for where in (["--endpoint", address], ["--endpoint", url, "--sign", REGION]):
+        out = command_line("call", "GLOBAL_QUOTE", "symbol=IBM", "--json", "--key-env", "MY_KEY", *where).out
+        assert '"symbol": "IBM"' in out
 
 
 def test_the_entry_of_a_client_follows_the_access_that_is_found(address: str, command_line: CommandLine) -> None:

@@ -120,7 +120,7 @@ def test_max_tokens_beyond_the_ceiling_is_not_cut(run: Run, monkeypatch: pytest.
     assert len(records(out)) == 101
     _, out, err = run(*DAILY, "--max-tokens", "700")
     assert len(records(out)) < 50
-    assert re.match(r"# Preview: \d+ of 100 rows; left out: .*Without --max-tokens it is whole", err)
+    assert re.match(r"# Preview: \d+ of 100 rows; left out: .*--select returns another part of all", err)
 
 
 def test_formats(run: Run) -> None:

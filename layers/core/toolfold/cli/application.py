@@ -214,8 +214,22 @@ class Command(_Help):
             given = [f"--{name.replace('_', '-')}" for name in group if ctx.params[name] not in (None, False, ())]
             if len(given) > 1:
                 raise click.UsageError(f"{' and '.join(given)} exclude each other. Give one of them.", ctx)
+        if "endpoint" in ctx.params and not (options.endpoint or "").strip():
+            for name in ("endpoint", "token_env", "key_env", "sign"):  # an empty address is none
+                if ctx.params[name] is not None:
+                    raise click.UsageError(f"--{name.replace('_', '-')} is for an endpoint: give --endpoint URL.", ctx)
         with one_warning_of_each_kind():
             return int(call_at(self.entry.run, options) or 0)
+
+
+def secret_of(name: str | None) -> str:
+    """Return the value of an environment variable; empty for None."""
+    if name is None:
+        return ""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise ToolfoldError(f"The environment variable {name} is not set. Set it to the secret, and run this again.")
+    return value
 
 
 class Group(_Help, click.Group):

@@ -24,9 +24,10 @@ from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.entry_point import output_errors
 from toolfold.cli.output import print_error, print_json, print_notice, print_result, print_trace
-from toolfold.cli.tools import make_app
+from toolfold.cli.tools import meta_tools
 from toolfold.errors import ToolfoldError
 from toolfold.execution.approval import ApprovalDesk
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.private_folder import replace_file
 from toolfold.results.output import AnswerStatus
@@ -41,9 +42,9 @@ _MOST = 100
 def run(options: Options) -> int:
     """Call the tool and print or write its answer."""
     file = None if options.output in (None, "-") else _writable(options.output, overwrite=options.force)
-    app = make_app()
-    if options.verbose:
-        app.executor.http_client().on_request = print_trace
+    tools = meta_tools(options)
+    if options.verbose and isinstance(tools, MetaTools):
+        tools.executor.http_client().on_request = print_trace
     given = {
         "select": options.select,
         "max_tokens": options.max_tokens,
@@ -56,7 +57,7 @@ def run(options: Options) -> int:
         **{name: value for name, value in given.items() if value is not None},
     }
     with output.waiting(f"Waiting for {options.tool_name} …"):
-        result = app.server.tools.call("TOOL_CALL", call, whole=options.max_tokens is None)
+        result = tools.call("TOOL_CALL", call, whole=options.max_tokens is None)
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return print_result(result, options.json, options.tool_name)
     if file is None:
@@ -195,7 +196,7 @@ def _print_notices(structured: Mapping[str, Any]) -> None:
         where = full.get("path") or full.get("url")
         whole = f"({full['tokens']:,} tokens{f'; saved as {where}' if where else ''})"
         shown = f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows"
-        print_notice(f"{shown}; left out: {preview['left_out']}. Without --max-tokens it is whole {whole}.")
+        print_notice(f"{shown}; left out: {preview['left_out']}. --select returns another part of all {whole}.")
 
 
 def tables_of(data: Any) -> list[Table]:

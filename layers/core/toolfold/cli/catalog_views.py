@@ -16,7 +16,7 @@ from toolfold.catalog.entries import summary_suffix
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.error_text import WHOLE_TOKENS, call_command
-from toolfold.cli.tools import meta_tools
+from toolfold.cli.tools import make_app, meta_tools
 from toolfold.meta_tools import list_request
 from toolfold.meta_tools.reader import read_arguments
 from toolfold.text_safety import counted, escape_unsafe
@@ -34,9 +34,9 @@ def search_tools(options: Options) -> int:
     arguments = {"query": " ".join(options.words), **_given_filters(options)}
     if not options.json:
         arguments = {"limit": DEFAULT_LIMIT, **arguments, "detail": "minimal", "token_budget": WHOLE_TOKENS}
-    result = meta_tools().call("TOOL_LIST", arguments)
+    result = meta_tools(options).call("TOOL_LIST", arguments)
     found = result.structured
-    if options.json or result.is_error:
+    if options.json or "tools" not in found:  # an error, or the answer of another server
         return output.print_result(result, options.json) or int(not found.get("tools"))
     if not found["tools"]:
         output.print_message("No tool matches. Try other English words, or look through `toolfold catalog list`.")
@@ -62,9 +62,9 @@ def _given_filters(options: Options) -> dict[str, Any]:
 def list_tools(options: Options) -> int:
     """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between columns."""
     arguments = _given_filters(options)
-    if options.json:
-        return output.print_result(meta_tools().call("TOOL_LIST", arguments), as_json=True)
-    catalog = meta_tools().catalog()
+    if options.endpoint or options.json:
+        return output.print_result(meta_tools(options).call("TOOL_LIST", arguments), options.json)
+    catalog = make_app().server.tools.catalog()
     request = list_request.parse_list_request(catalog, read_arguments(catalog, list_request.TOOL, arguments))
     positions = request.filters.positions(catalog)
     listed = catalog.listed if positions is None else sorted(positions)
@@ -93,7 +93,7 @@ def describe_tools(options: Options) -> int:
         The exit code: 0, or 1 when a name is not found.
     """
     arguments = {"tool_name": list(options.names), "detail": options.detail}
-    result = meta_tools().call("TOOL_GET", arguments)
+    result = meta_tools(options).call("TOOL_GET", arguments)
     if result.is_error or options.json:
         missing = not result.is_error and not all(entry["found"] for entry in result.structured["tools"])
         return output.print_result(result, options.json) or int(missing)

@@ -27,7 +27,7 @@ from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.cli.error_text import for_person
 from toolfold.cli.output import print_json
-from toolfold.cli.tools import meta_tools
+from toolfold.cli.tools import make_app
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
@@ -198,7 +198,7 @@ def check_definitions(catalog: Catalog, definitions: Sequence[Mapping[str, Any]]
 
 def _directory() -> Iterator[Finding]:
     """Yield a finding for each profile and mode of the catalog."""
-    tools = meta_tools()
+    tools = make_app().server.tools
     for name in profile_names(tools.catalog()):
         definitions = select(tools, name).every_definition()
         found = list(check_definitions(tools.catalog(), definitions))

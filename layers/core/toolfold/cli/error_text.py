@@ -24,7 +24,7 @@ _TERMS = {
 """Tools and arguments of a model → commands and options."""
 
 WHOLE_TOKENS = 100_000
-"""Limit of an answer for a person."""
+"""Limit of an answer for a person; an endpoint has a ceiling of its own."""
 
 _LONG_S = 120
 """Seconds to wait from which on they are mentioned where the text does not."""

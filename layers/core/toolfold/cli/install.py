@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from toolfold.catalog.store import open_store
-from toolfold.cli.application import Options, fail, os_errors
+from toolfold.cli.application import Options, fail, os_errors, secret_of
 from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, to_toml
 from toolfold.cli.output import print_message
 from toolfold.cli.settings import settings_path
@@ -42,11 +42,8 @@ _CACHES = frozenset((".cache", "cache", "Cache", "Caches"))
 def run(options: Options) -> int:
     """Add the entry, or print it."""
     client = CLIENTS[options.client]
-    for name in ("access", "key_env", "sign"):
-        if not options.endpoint and getattr(options, name):
-            raise fail(f"--{name.replace('_', '-')} is for an endpoint: add --endpoint URL.")
-    if options.endpoint == "":
-        raise fail("--endpoint is empty: give the address of an endpoint, or leave it out.")
+    if options.access and not options.endpoint:
+        raise fail("--access is for an endpoint: give --endpoint URL.")
     entry, key = _of_endpoint(options, client) if options.endpoint else (_of_this_machine(options, client), "")
     names = entry.get("env", {})
     keys = {name: value for name, value in names.items() if _SECRET_NAME.fullmatch(name)}
@@ -193,6 +190,8 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
 
 def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]:
     """Return the entry of a deployment, and the name of the variable with the key that the client sends."""
+    if options.token_env:
+        raise fail("--token-env is not for install: a client gets access tokens of its own.")
     parts = urlsplit(options.endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or "@" in parts.netloc:
         raise ToolfoldError("--endpoint takes a URL without a query, such as https://mcp.example.com/mcp.")
@@ -209,9 +208,7 @@ def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]
     if key and access == "iam" and not client.replaces_variables:
         raise ToolfoldError(f"{client.title} passes no key to the proxy that signs: store it in the deployment.")
     if key and not client.variable:
-        environment[key] = os.environ.get(key, "").strip()
-        if not environment[key]:
-            raise ToolfoldError(f"The environment variable {key} is not set. Set it to the key, and run this again.")
+        environment[key] = secret_of(key)
     if access == "open" and not key:
         print_message(f"No API key is sent: {_KEY_VARIABLE} is not set here, and --key-env names no other.")
     url = f"{options.endpoint.rstrip('/')}/{options.profile}" if options.profile else options.endpoint

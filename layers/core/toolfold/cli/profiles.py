@@ -9,7 +9,7 @@ from toolfold.catalog.profiles import KINDS
 from toolfold.catalog.reader import positions_in
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
-from toolfold.cli.tools import meta_tools
+from toolfold.cli.tools import make_app
 from toolfold.exposure.profiles import ExposedTools, profile_names, select
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens
@@ -18,7 +18,7 @@ from toolfold.text_safety import counted
 
 def print_list(options: Options) -> int:
     """Print the profiles."""
-    tools = meta_tools()
+    tools = make_app().server.tools
     rows = [_row(select(tools, name)) for name in profile_names(tools.catalog())]
     if options.json:
         output.print_json(rows)
@@ -43,7 +43,7 @@ def _row(exposed: ExposedTools) -> dict[str, Any]:
 
 def show(options: Options) -> int:
     """Print one profile; with ``--explain`` where each value comes from."""
-    tools = meta_tools()
+    tools = make_app().server.tools
     exposed = select(tools, options.name)
     row, values = _row(exposed), _values(tools.catalog(), exposed)
     if options.json:
