@@ -138,7 +138,7 @@ function previewText(preview: { [name: string]: Json }): string {
   const full = isObject(preview.full) ? num(preview.full.tokens) : null;
   const tokens = full === null ? "" : ` All of it has about ${count(full)} tokens.`;
   const link = isObject(preview.full) ? str(preview.full.url) || str(preview.full.path) : "";
-  return `This is a preview${rows}. Left out: ${str(preview.left_out)}.${tokens}${link ? ` The whole answer: ${link}` : ""}${preview.limit ? ` ${str(preview.limit)}` : ""}`;
+  return `This is a preview${rows}. Left out: ${str(preview.left_out)}.${tokens}${link ? ` The whole answer: ${link}` : ""}`;
 }
 
 /** Return the `select` expressions that a preview proposes for a smaller answer. */
