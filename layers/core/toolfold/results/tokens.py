@@ -50,7 +50,8 @@ def count(text: str) -> int:
 
     Linear in the length for any text: no part of the expression reads more than 97 characters.
     """
-    return with_margin(sum(pieces(text, start, _CHARS_AT_ONCE) for start in range(0, len(text), _CHARS_AT_ONCE)))
+    found = sum([pieces(text, start, _CHARS_AT_ONCE) for start in range(0, len(text), _CHARS_AT_ONCE)])
+    return found + found // MARGIN
 
 
 def pieces(text: str, start: int = 0, length: int = sys.maxsize) -> int:
