@@ -42,7 +42,7 @@ def test_a_number_for_any_text_is_no_date() -> None:
     [problem] = validator("SYMBOL_SEARCH").resolve({"keywords": 1700000000000}).problems
     assert (problem["parameter"], problem["problem"].startswith("must be a string")) == ("keywords", True)
     ids = {"type": "array", "items": {"type": "string"}}
-    listed = ArgumentReader({"type": "object", "properties": {"ids": ids}}, {}, {}, "remove")
+    listed = ArgumentReader({"type": "object", "properties": {"ids": ids}}, {}, {})
     assert listed.resolve({"ids": [1700000000000]}).problems
     read = validator(NEWS).resolve({"tickers": "IBM", "time_from": 20260101})
     assert (read.problems, read.arguments["time_from"]) == ([], "20260101T0000")
@@ -77,7 +77,7 @@ def test_a_number_for_any_text_is_no_date() -> None:
     ],
 )
 def test_value_is_sent_as_the_schema_says(rule: dict[str, Any], value: str, sent: Any) -> None:
-    found = ArgumentReader({"type": "object", "properties": {"x": rule}}, {}, {}, "find").resolve({"x": value})
+    found = ArgumentReader({"type": "object", "properties": {"x": rule}}, {}, {}).resolve({"x": value})
     assert (found.problems[0]["expected"] if found.problems else found.arguments["x"]) == sent
 
 

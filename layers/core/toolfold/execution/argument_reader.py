@@ -60,16 +60,10 @@ class ArgumentReader(ArgumentValidator):
     """
 
     def __init__(
-        self,
-        schema: Mapping[str, Any],
-        call: Mapping[str, Any],
-        forms: Mapping[str, Any],
-        tool_name: str,
-        *,
-        has_rows: bool = True,
+        self, schema: Mapping[str, Any], call: Mapping[str, Any], forms: Mapping[str, Any], *, has_rows: bool = True
     ) -> None:
         super().__init__(schema, call)
-        self.tool_name, self._forms, self._has_rows = tool_name, forms, has_rows
+        self._forms, self._has_rows = forms, has_rows
         rules = forms.get("tickers") or {}
         self.ticker_patterns = {
             name: argument_values.canonical_pattern(rules, self.separator(name))
@@ -289,7 +283,7 @@ def reader_of(catalog: Catalog, tool: Tool) -> ArgumentReader:
         forms = {**forms, **merged, "found_by": tool.hints.get("found_by", {})}
         try:
             has_rows = not tool.returns.startswith("fields: ")
-            return ArgumentReader(tool.parameters, tool.call, forms, tool.name, has_rows=has_rows)
+            return ArgumentReader(tool.parameters, tool.call, forms, has_rows=has_rows)
         except SchemaError as error:
             raise damaged(f"the parameters of {tool.name}: {error}") from None
 

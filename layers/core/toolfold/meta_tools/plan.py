@@ -35,7 +35,7 @@ from toolfold.meta_tools.call import (
 )
 from toolfold.meta_tools.combination import merge_answers, split
 from toolfold.meta_tools.definitions import MAX_CALLS
-from toolfold.meta_tools.reader import read_call
+from toolfold.meta_tools.reader import read_tool_call
 from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_names import tool_not_found
 from toolfold.results import output
@@ -140,7 +140,7 @@ class Plan(CallSession):
             text = simple_text({**item.given, "arguments": f"{self.request.whole} {inner}"})
         found: Call | None = None if text is None else self.services.memo.get("call", (self.catalog,), text)
         if found is None:
-            item.given = read_call(self.catalog, item.given)
+            item.given = read_tool_call(self.catalog, item.given, only_tools=True).arguments
         call = found or self._read(item.given)
         has_list, parameter = list in map(type, call.sent.values()), call.options.raw_by
         if found is None and text is not None and call.approval_token is None and not has_list:

@@ -92,15 +92,6 @@ def read_tool_call(
     return MetaCall(TOOL, _CallReader(catalog, tool).read(rest))
 
 
-def read_call(catalog: Catalog, item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return one of several calls in the documented form of TOOL_CALL.
-
-    Raises:
-        CallError: it cannot be read, no tool has its name, or it is the call of a meta-tool that lists or combines.
-    """
-    return read_tool_call(catalog, item, only_tools=True).arguments
-
-
 def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a meta-tool in the documented form: of any but TOOL_CALL, which has those of its tool.
 

@@ -22,7 +22,7 @@ from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, with_notes
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.plan import Plan
-from toolfold.meta_tools.reader import read_call
+from toolfold.meta_tools.reader import read_tool_call
 from toolfold.meta_tools.references import (
     check_path,
     check_templates,
@@ -216,7 +216,7 @@ class _Pipe:
         item, names, catalog = items[position], self._names, self._plan.catalog
         if "tool_name" not in item and "join" in item:
             return self._read_join(item, position)
-        given = read_call(catalog, item)
+        given = read_tool_call(catalog, item, only_tools=True).arguments
         arguments = given.get("arguments") or {}
         for text in references_in(arguments):
             check_path(parse_reference(text, names, position))
