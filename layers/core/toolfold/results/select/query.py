@@ -230,7 +230,7 @@ class Query(RowSteps):
                 one.expressions[0].replace(dialect.node_of(Column(name, name, Kind.NUMBER)))
                 later[column.sql] = node
             if column.sql not in later:
-                self._require_grouped(node, keys, inner)
+                self._require_grouped(node, keys)
                 parts.append(f"{dialect.sql_of(node)} AS {column.sql}")
         # With one maximum or minimum alone, SQLite returns the row that it is of.
         is_extreme = not by and len(trees) == 1 and isinstance(trees[0].unalias(), exp.Max | exp.Min)
@@ -300,16 +300,13 @@ class Query(RowSteps):
         self._complete_ends(node)
         return node
 
-    def _require_grouped(self, node: exp.Expr, keys: Sequence[Column], tree: exp.Expr) -> None:
+    def _require_grouped(self, node: exp.Expr, keys: Sequence[Column]) -> None:
         for column in node.find_all(exp.Column):
             if column.name not in {key.sql for key in keys} and not is_inside_aggregate(column):
                 known = dialect.column_of(column)
                 name = known.name if known is not None else column.name
-                last = f"last({written_name(name)})"
-                items = [last if item == text_of(tree) else item for item in split_items(self.step.clause.text)]
                 problem = f"{quoted_name(name)} has a value for each row, and a group needs one"
-                form = f"{', '.join(items)} by {self.step.clause.by}"
-                raise self._invalid(problem, f"Write e.g. {last} or avg({written_name(name)}).", [form])
+                raise self._invalid(problem, f"Write e.g. last({written_name(name)}) or avg({written_name(name)}).")
 
     def _compare_groups(self, later: Mapping[str, exp.Expr], keys: Sequence[Column], units: Collection[str]) -> None:
         """Compute what looks at the group before; ``units`` are the keys that are periods."""
