@@ -264,7 +264,7 @@ ODD_TABLES = [
     *(Case("amounts behind a word", column("US$ 1,200", "US$ 300"), select, right, says=("is before",))
       for select, right in (("max(v)", "max(v): US$ 300"), ("order by v; limit 1", "v: US$ 1,200"))),
     Case("a text that is no number", IN_UNITS, "SELECT CAST(upper(kg) AS REAL) FROM data", says=("no number",)),
-    *(Case("digits in JSON beside numbers", LINKED, select, right) for select, right in (
+    *(Case("digits in JSON beside numbers", LINKED, select, right, answer={"kind": "typed"}) for select, right in (
         ("SELECT n FROM posts p JOIN users u ON p.by->>'$.id' = u.id", "n: 1"),
         ("SELECT n FROM posts p JOIN users u ON u.id = p.by->>'$.id'", "n: 1"),
         ("SELECT n FROM posts WHERE by->>'$.id' IN (SELECT id FROM users)", "n: 1"),

@@ -239,6 +239,11 @@ class Adapter:
         return exp.Like(this=call_of("fold", node.this), expression=exp.Literal.string(pattern.name.casefold()))
 
     def _in(self, node: exp.Expr) -> exp.Expr:
+        if (found := node.find(exp.Select)) is not None:
+            left, right = node.this, found.expressions[0].unalias()
+            for one, other in ((left, right), (right, left)):
+                if _may_be_digits(one) and kind_of(other).is_number:
+                    one.replace(call_of("as_number", one.copy()))
         if not node.expressions:
             return node
         equal = [self._comparison(exp.EQ(this=node.this.copy(), expression=value)) for value in node.expressions]
