@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -30,12 +31,21 @@ from toolfold.sources.mcp.faults import (
     FaultTexts,
     ServerFault,
     StreamState,
+    ToolChanged,
     TooManyNotifications,
     TooManyParts,
     current_exchange,
 )
 from toolfold.sources.mcp.http_transport import GuardedTransport, StreamEnded, _LimitedStream, _redirect_target
-from toolfold.sources.mcp.session import MAX_SESSIONS, OpenSession, Sessions, ToolRequest, _requested_methods, listed
+from toolfold.sources.mcp.session import (
+    MAX_SESSIONS,
+    OpenSession,
+    Session,
+    Sessions,
+    ToolRequest,
+    _requested_methods,
+    listed,
+)
 
 OK = {"jsonrpc": "2.0", "id": 7, "result": {"content": []}}
 ANSWER = json.dumps(OK).encode()
@@ -121,6 +131,28 @@ def test_a_list_ends_where_no_further_page_begins(end: str | None) -> None:
 
     assert asyncio.run(read_all()) == []
     assert cursors == [None, "same"]
+
+
+def test_a_listing_is_kept_until_the_server_reports_a_change_also_while_it_is_read() -> None:
+    cursors = list[str | None]()
+
+    async def check() -> None:
+        session: Any = Session.__new__(Session)  # without a connection
+        session._fingerprints, session._listing_ends_at, session._listing = {}, -math.inf, asyncio.Lock()
+
+        async def read_page(client: object, cursor: str | None) -> Any:
+            if not cursors:
+                await session._on_notification(SimpleNamespace(method="notifications/tools/list_changed"))
+            cursors.append(cursor)
+            return SimpleNamespace(tools=[], next_cursor=None)
+
+        session._read_page = read_page
+        for _ in range(3):
+            with pytest.raises(ToolChanged):
+                await session._check_tool(None, ToolRequest("berths", {}, "a fingerprint"))
+
+    asyncio.run(check())
+    assert len(cursors) == 2
 
 
 def test_an_error_of_the_server_is_no_end_of_the_connection() -> None:
