@@ -96,6 +96,7 @@ WORDS = st.text("abcdefgh :;,()", min_size=1, max_size=12).map(lambda text: f"x{
         ("<div class='x'>open", "open"),
         ("<img src=x> <script>", ""),
         ("see <Name/>", "see"),
+        ("<h2 class='x'>Rates</h2>", "Rates"),
     ],
 )
 def test_placeholders_stay_and_tags_of_html_go(text: str, cleaned: str) -> None:

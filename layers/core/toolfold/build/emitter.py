@@ -32,7 +32,7 @@ _TEXT_KEYWORDS = frozenset({"description", "title", "$comment"})
 _INSECURE = re.compile(r"\b(?:http|ftp|file|ws)://", re.IGNORECASE)
 _USER_NAME = re.compile(r"(?<=://)[^/\s@]*@")
 _TAG = re.compile(
-    r"</[A-Za-z][^\s<>]{0,20}\s*>|<[A-Za-z][A-Za-z0-9-]{0,20}(?:\s[^<>]{0,200})?/>|<[A-Za-z]+\s[^<>]{0,200}=[^<>]{0,200}>"
+    r"</[A-Za-z][^\s<>]{0,20}\s*>|<[A-Za-z][A-Za-z0-9-]{0,20}(?:(?:\s[^<>]{0,200})?/|\s[^<>]{0,200}=[^<>]{0,200})>"
     r"|<(?:a|b|blockquote|br|code|d[dlt]|del|details|div|em|h[1-6r]|i|iframe|img|kbd|li|ol|p|pre|script|small|span|strong"
     r"|style|su[bp]|summary|table|t[dhr]|tbody|thead|tt|u|ul|wbr)>",
     re.IGNORECASE,
