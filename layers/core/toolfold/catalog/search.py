@@ -394,7 +394,8 @@ def closest_names(catalog: Catalog, name: str) -> list[str]:
     source, separator, rest = wrong.partition("__")
     own = {other for other, key in names.items() if separator and key.startswith(f"{source}__")}
     if rest:
-        wrong, names = rest, {other: key.rpartition("__")[2] for other, key in names.items() if not own or other in own}
+        tails = {other: key.rpartition("__")[2] for other, key in names.items()}
+        wrong, names = rest, {other: key for other, key in tails.items() if not own or other in own or key == rest}
     alike = {other: similarity(wrong, key) for other, key in names.items()}
     similar = sorted((other for other, value in alike.items() if value >= LEAST), key=lambda other: -alike[other])
     if close := [other for other in similar if alike[other] >= _HIGH_SIMILARITY]:
@@ -406,6 +407,8 @@ def closest_names(catalog: Catalog, name: str) -> list[str]:
         other
         for points, other in [pair for pair in hits if not own or pair[1] in own][:_MAX_SUGGESTED]
         if points >= _MIN_SUGGESTED_RATIO * hits[0][0]
-        and (points >= _MIN_SUGGESTED_SCORE or not words.isdisjoint(in_words(other).lower().split()))
+        and (
+            points >= _MIN_SUGGESTED_SCORE or not words.isdisjoint(in_words(other.rpartition("__")[2]).lower().split())
+        )
     ]
     return list(dict.fromkeys([*by_words, *similar]))[:_MAX_SUGGESTED]
