@@ -215,7 +215,7 @@ class Command(_Help):
             if len(given) > 1:
                 raise click.UsageError(f"{' and '.join(given)} exclude each other. Give one of them.", ctx)
         if "endpoint" in ctx.params and not (options.endpoint or "").strip():
-            for name in ("endpoint", "token_env", "key_env", "sign"):  # an empty address is none
+            for name in ("endpoint", "token_env", "key_env", "sign"):  # an empty address names no endpoint
                 if ctx.params[name] is not None:
                     raise click.UsageError(f"--{name.replace('_', '-')} is for an endpoint: give --endpoint URL.", ctx)
         with one_warning_of_each_kind():
