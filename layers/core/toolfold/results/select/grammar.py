@@ -37,7 +37,7 @@ from sqlglot import exp
 
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
-from toolfold.results.select.dialect import to_sqlite
+from toolfold.results.select.dialect import is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
 from toolfold.results.select.names import invalid
 from toolfold.results.select.suggestions import BOUNDS, SIGNS, suggested
@@ -224,6 +224,14 @@ def kind_of_step(text: str) -> str:
         _check_form(step)
         return step.clause.kind
     return ""
+
+
+def is_summary(text: str) -> bool:
+    """Return whether a step makes one row of all."""
+    if kind_of_step(text) != "items":
+        return False
+    trees = [tree.unalias() for tree in parse_items(_step(text, 0).clause.text)]
+    return all(any(map(is_aggregate, tree.walk())) and not isinstance(tree, exp.Predicate) for tree in trees)
 
 
 def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:
