@@ -165,6 +165,7 @@ class TestCredentials:
             (Auth(VARIABLE, cookie="session"), KEY, f"[] None {{'session': '{KEY}'}} "),
             (BEARER, KEY, f"[] None {{}} Bearer {KEY}"),
             (BASIC, f"user:{KEY}", f"[] None {{}} Basic user:{KEY}"),
+            (BEARER, "t" * 9_000, f"[] None {{}} Bearer {'t' * 9_000}"),  # the token of a user
         ],
     )
     def test_the_key_arrives_in_its_place_alone(

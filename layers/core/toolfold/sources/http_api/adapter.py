@@ -90,14 +90,16 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
             InvalidArguments: an argument cannot be sent, or all of them are too large for a request.
             CatalogUnavailable: the binding of the tool cannot be used.
         """
-        request = self._prepare(tool, arguments, credentials_to_send(self.source.auth, credentials.api_key))
+        sent = credentials_to_send(self.source.auth, credentials.api_key)
+        request = self._prepare(tool, arguments, sent)
         if len(request.url) > MAX_URL_CHARS:
             raise InvalidArguments(
                 f"{tool.name}: the arguments make a URL of {len(request.url):,} characters; {MAX_URL_CHARS:,} are "
                 "allowed.",
                 "Shorten the longest argument, or split the call into several with fewer items; nothing was sent.",
             )
-        if sum(map(len, request.headers.values())) > MAX_HEADER_CHARS:
+        others = map(len, (*self._headers.values(), *sent.headers.values(), *sent.cookies))
+        if sum(map(len, request.headers.values())) - sum(others) > MAX_HEADER_CHARS:
             raise InvalidArguments(
                 f"{tool.name}: the arguments make headers of more than {MAX_HEADER_CHARS:,} characters.",
                 "Shorten the arguments that are sent as headers or cookies; nothing was sent.",
