@@ -209,7 +209,7 @@ def test_operator_key(
 
 
 OLD = bundled_path().read_bytes()
-NEW = OLD.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
+NEW = OLD.replace(b"Stocks, options,", b"Shares, options,", 1)  # of a source, in the head
 PLACE = f"s3://{BUCKET}/toolfold"
 
 CATALOG_FAULTS = {

@@ -29,8 +29,8 @@ PATIENT = {"TOOLFOLD_CATALOG_MAX_AGE_S": "3600"}
 
 
 def edition(words: bytes) -> bytes:
-    """Return a catalog that says ``words`` in its listing."""
-    content = CATALOG.read_bytes().replace(b" tools. Next:", b" tools. Next, in the %s edition:" % words, 1)
+    """Return a catalog that says ``words`` in the description of its source."""
+    content = CATALOG.read_bytes().replace(b"Stocks, options,", b"%s edition: stocks, options," % words, 1)
     assert words + b" edition" in content
     return content
 

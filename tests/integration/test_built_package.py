@@ -249,7 +249,7 @@ class TestSnapshot:
         from tests.support import aws_services  # a second to import: not when these tests are skipped
 
         place, content = "s3://snapshots/catalog", CATALOG.read_bytes()
-        changed = content.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
+        changed = content.replace(b"Stocks, options,", b"Shares, options,", 1)  # of a source, in the head
         with MockApi() as mock_api, aws_services.bucket("snapshots", s3):
             variables = {
                 "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start",
@@ -264,7 +264,7 @@ class TestSnapshot:
                 assert mock_api.requests == []
                 publish(changed, place, s3)
                 with runtime.serve_http("/mcp") as url:
-                    assert " tools. Then:" in json.dumps(call(url, "TOOL_LIST", {}))
+                    assert "Shares, options," in json.dumps(call(url, "TOOL_LIST", {}))
                     quote = call(url, "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}})
                 assert quote["structuredContent"]["result"]["symbol"] == "IBM"
                 assert len(mock_api.requests) == 1

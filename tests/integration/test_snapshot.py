@@ -30,7 +30,7 @@ from toolfold.transports.lambda_handler import LambdaHandler
 
 OTHER_KEY = "CANARYKEY6543210"
 CONTENT = bundled_path().read_bytes()
-CHANGED = CONTENT.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
+CHANGED = CONTENT.replace(b"Stocks, options,", b"Shares, options,", 1)  # of a source, in the head
 PLACE = "s3://snapshots/catalog"
 TOLD = '{"told"'
 
@@ -97,10 +97,10 @@ def test_a_catalog_published_after_the_snapshot_is_read(aws: None, make: Callabl
     gateway = make(TOOLFOLD_CATALOG=PLACE, TOOLFOLD_CATALOG_MAX_AGE_S="86400")
     snapstart.prepare(gateway.app)
     publish(CHANGED, PLACE)
-    assert " tools. Then:" not in listed(gateway)  # it is young
+    assert "Shares, options," not in listed(gateway)  # it is young
     snapstart.before_snapshot(gateway.app)
     snapstart.after_restore(gateway.app)
-    assert " tools. Then:" in listed(gateway)
+    assert "Shares, options," in listed(gateway)
 
 
 def test_cached_responses_are_dropped_by_a_restore(
@@ -129,7 +129,7 @@ def test_a_catalog_that_cannot_be_read_during_the_warm_up_is_opened_later(
     snapstart.prepare(gateway.app)
     assert "Preparing this environment for requests failed: CatalogUnavailable" in caplog.messages
     publish(CONTENT, PLACE)
-    assert " tools. Next:" in listed(gateway)
+    assert "Stocks, options," in listed(gateway)
 
 
 def test_the_warm_up_calls_no_upstream_and_logs_no_request(
