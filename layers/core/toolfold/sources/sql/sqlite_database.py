@@ -35,7 +35,7 @@ from toolfold.sources.sql.schema import (
 from toolfold.sqlite_sandbox import Authorizer, bound_slow_functions, bounded, is_internal, limit_connection
 
 _TABLES = """
-SELECT name, type, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_schema
+SELECT name, type FROM sqlite_schema
 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name COLLATE NOCASE
 """
 """``pragma_table_list`` would plan all views."""
@@ -58,13 +58,9 @@ _VIEW_S, _VIEWS_S = 0.25, 2.0
 
 def _read_schema(connection: sqlite3.Connection, tables: SqlSettings, deadline: float) -> DatabaseSchema:
     """Return the tables that ``tables`` accepts; views that cannot be planned are skipped."""
-    found, left_out, skipped, virtual = [], set(), [], set()
+    found, left_out, skipped, virtual = [], set(), [], _declare_virtual_tables(connection)
     views_deadline = min(deadline, time.monotonic() + _VIEWS_S)
-    for name, kind, is_virtual in connection.execute(_TABLES).fetchall():
-        if is_virtual:
-            virtual.add(name.lower())
-            with suppress(sqlite3.Error):  # it declares itself when it is used first, which the authorizer denies
-                connection.execute(f"SELECT 1 FROM {sql_name(name, folds_case=False)} LIMIT 0").close()  # noqa: S608
+    for name, kind in connection.execute(_TABLES).fetchall():
         table = None
         if tables.has_table("main", name) and not _is_shadow(name.lower(), virtual):
             end = min(views_deadline, time.monotonic() + _VIEW_S) if kind == "view" else deadline
@@ -79,6 +75,15 @@ def _read_schema(connection: sqlite3.Connection, tables: SqlSettings, deadline: 
             found.append(table)
     found.sort(key=lambda table: table.name.lower())
     return DatabaseSchema(tuple(found), frozenset(left_out), skipped=tuple(skipped))
+
+
+def _declare_virtual_tables(connection: sqlite3.Connection) -> set[str]:
+    """Let each virtual table declare itself, which the authorizer denies later, and return their names."""
+    found = connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'").fetchall()
+    for (name,) in found:
+        with suppress(sqlite3.Error):
+            connection.execute(f"SELECT 1 FROM {sql_name(name, folds_case=False)} LIMIT 0").close()  # noqa: S608
+    return {name.lower() for (name,) in found}
 
 
 def _is_shadow(name: str, virtual: Collection[str]) -> bool:
@@ -267,6 +272,8 @@ class SqliteDatabase:
     ) -> Rows:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
         schema = schema or self.read_schema(deadline)
+        with self._running("", deadline):
+            _declare_virtual_tables(self._connection)
         values: Any = [*map(_as_value, parameters)]
         if isinstance(parameters, Mapping):
             values = {name: _as_value(value) for name, value in parameters.items()}
