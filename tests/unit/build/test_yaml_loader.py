@@ -25,6 +25,7 @@ REFUSED = {
     "a key that is a list": ("? [a]\n: 1", ":1: a key must be text"),
     "an object of Python": ("a: !!python/name:os.system", ":1: has the tag"),
     "a number without an end": ("a: 1" + "0" * 400, ":1: has a number that is too large"),
+    "a number of many digits": ("a: " + "9" * 5000, ":1: has a number that is too large"),
     "a control character": ("a: b\nc: \x00", ":2: contains a character that YAML does not allow"),
     "bytes that are not UTF-8": (b"a: 1\nb: \xff", ":2: is not UTF-8"),
     "lists in brackets": ("id: x\na: " + "[" * DEEP, ":2: has values nested more than 200 levels deep"),

@@ -245,10 +245,13 @@ def _scalar(node: yaml.ScalarNode) -> Any:
     if kind not in ("int", "float"):
         raise _RefusedError(node, f"has the tag {node.tag[:60]!r}, which is not read")
     try:
-        number = float(text) if kind == "float" else int(text, 0 if text[:2] in ("0o", "0x") else 10)
+        if len(text) > _MAX_DIGITS:  # int() has a limit of its own
+            number = math.inf
+        else:
+            number = float(text) if kind == "float" else int(text, 0 if text[:2] in ("0o", "0x") else 10)
     except ValueError:
         raise _RefusedError(node, f"{text[:40]!r} is not of the type {kind}") from None
-    if len(text) > _MAX_DIGITS or abs(number) == math.inf:
+    if abs(number) == math.inf:
         raise _RefusedError(node, "has a number that is too large")
     return number
 
