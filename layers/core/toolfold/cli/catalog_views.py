@@ -102,7 +102,7 @@ def describe_tools(options: Options) -> int:
         if not entry["found"]:
             code = 1
             sys.stdout.flush()
-            output.print_error(next(errors), verb="get")
+            output.print_error(next(errors))
         elif terminal.is_terminal(sys.stdout):
             if number:
                 print()

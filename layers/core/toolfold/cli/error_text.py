@@ -36,13 +36,12 @@ class Person(Reader):
     Args:
         error: its details are fields of its texts.
         tool_name: the tool that was called; empty: none.
-        verb: ``call``, or ``get`` where tools are described and not called.
     """
 
     is_person = True
 
-    def __init__(self, error: CallError, tool_name: str, verb: str) -> None:
-        self._details, self._tool, self._verb = error.details, tool_name, verb
+    def __init__(self, error: CallError, tool_name: str) -> None:
+        self._details, self._tool = error.details, tool_name
         self.has_wait = False
         """Whether a text has named the time to wait."""
 
@@ -68,15 +67,14 @@ class Person(Reader):
         return f"`{_next_command({tool: arguments})}`"
 
 
-def for_person(error: CallError, tool_name: str = "", verb: str = "call") -> tuple[str, str]:
+def for_person(error: CallError, tool_name: str = "") -> tuple[str, str]:
     """Return message and next step of an error for a person.
 
     Args:
         error: the error.
         tool_name: the tool that was called; empty: none.
-        verb: ``call``, or ``get`` where tools are described and not called.
     """
-    reader = Person(error, tool_name, verb)
+    reader = Person(error, tool_name)
     message, step = worded(error.problem, reader), worded(error.next_step, reader)
     wait_s = error.details.get("retry_after_s", 0)
     if wait_s >= _LONG_S and not reader.has_wait:

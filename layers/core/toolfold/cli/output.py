@@ -55,11 +55,11 @@ def print_result(result: Result, as_json: bool, tool_name: str = "") -> int:
     return 1 if result.is_error else 0
 
 
-def print_error(error: CallError, tool_name: str = "", verb: str = "call") -> None:
+def print_error(error: CallError, tool_name: str = "") -> None:
     """Print an error to stderr, in the words for a person."""
     from toolfold.cli.error_text import for_person
 
-    message, next_step = for_person(error, tool_name, verb=verb)
+    message, next_step = for_person(error, tool_name)
     print_wrapped(f"{error.code}: {message}")
     problems = error.details.get("problems", ())
     for problem in problems if len(problems) > 1 else ():  # a single one is the message
