@@ -436,6 +436,7 @@ READINGS = [
            says=("no column close", "previousClose"))
       for select in ("SELECT symbol, close FROM data", "SELECT max(close) AS m FROM data",
                      "SELECT symbol FROM data WHERE close > 3", "SELECT symbol FROM data ORDER BY close")),
+    Case("the close beside a price", csv("symbol,price,previousClose", "A,5,4"), "max(close)", says=('"max(price)"',)),
     Case("a table under another name", PAIR, "SELECT count(*) AS n FROM prices", "n: 6"),
     Case("an expression that finds nothing", TAGGED, "labels[*].name", says=("cannot be read",)),
     Case("a unit that is not known in several tables", WEIGHTS, "weight > 5%", says=("fractions",)),

@@ -141,7 +141,9 @@ class Names:
         if wanted in DATE_NAMES and self.date is not None:
             return self.date
         having = [one for one in named if wanted in words_of(one.name)]
-        if not by_word or len(having) != 1 or wanted in PARTS_OF_DATES:
+        # Beside a price, the previous close is not the close.
+        is_price = wanted in _PRICES and any(normalize(one.name) in _PRICES for one in named)
+        if not by_word or len(having) != 1 or wanted in PARTS_OF_DATES or is_price:
             return None
         self.note(f"{quoted_name(name)} is read as {quoted_name(having[0].name)}.")
         return having[0]
