@@ -191,6 +191,7 @@ def test_the_options_of_a_refused_call_are_in_the_proposed_one(tools: MetaTools,
     [
         ("TIME_SERIES_DAILY", {"since": "2025-12-01"}, "close; last 2", "since 2025-12-01; close; last 2"),
         ("HISTORICAL_OPTIONS", {"type": "put"}, "strike; last 2", "type = put; strike; last 2"),
+        ("HISTORICAL_OPTIONS", {"strike": "460-480", "min_strike": 9}, "last 2", "strike between 460 and 480; last 2"),
         ("INCOME_STATEMENT", {"year": 2023}, "annualReports; totalRevenue",
          "annualReports; 2023-01-01..2023-12-31; totalRevenue"),
     ],

@@ -41,8 +41,11 @@ _MAX_NAMED, _MAX_PLACED = 5, 20
 _COUNTED = re.compile(r"(?:limit|last) \d+")
 """Steps which count off rows, after those that choose them."""
 
-_PLAIN = re.compile(r"[\w.-]+")
+_PLAIN = re.compile(r"[^\W\d][\w.-]*|-?\d+(?:\.\d+)?|\d{4}-\d\d-\d\d")
+"""A value without quotes; 100-200 is a difference without them."""
+
 _COMPARED = re.compile(r"[<>]=? ?-?\d+(?:\.\d+)?")
+_ENDS = re.compile(r"(\d+(?:\.\d+)?) ?(?:-|to|\.\.) ?(\d+(?:\.\d+)?)")
 
 
 class Correction(NamedTuple):
@@ -337,7 +340,8 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
     for name, value in unknown.items():
         spelled = normalize(name)
         last = normalize(name.rpartition("_")[2])  # option_type is the type
-        other = last if spelled not in columns and not {spelled, last} & REQUESTED.keys() else spelled
+        is_whole = spelled in columns or {spelled, last} & REQUESTED.keys() or spelled.startswith(("min", "max"))
+        other = spelled if is_whole else last
         column, parameter = columns.get(other, ("", ""))
         if column and isinstance(value, str | int | float | list) and not (isinstance(value, bool) or value == []):
             clauses[name] = _condition(column, value)
@@ -353,11 +357,13 @@ def _tables(tool: Tool) -> list[str]:
 
 
 def _condition(column: str, value: Any) -> str:
-    """Return the condition that ``200``, ``>= 200`` or a list of values is for a column."""
+    """Return the condition that ``200``, ``>= 200``, ``200-250`` or a list of values is for a column."""
     if isinstance(value, list):
         return f"{column} in ({', '.join(map(_literal, value))})"
     if _COMPARED.fullmatch(str(value)):
         return f"{column} {value}"
+    if (ends := _ENDS.fullmatch(str(value))) and float(ends[1]) < float(ends[2]):
+        return f"{column} between {ends[1]} and {ends[2]}"
     return f"{column} = {_literal(value)}"
 
 
