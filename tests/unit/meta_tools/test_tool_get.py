@@ -70,6 +70,12 @@ def test_medium_entry_has_no_constraints_or_examples() -> None:
     assert entry["parameters"]["required"] == ["symbol", "interval", "time_period", "series_type"]
 
 
+def test_a_sentence_of_a_parameter_does_not_end_with_an_abbreviation() -> None:
+    schema = {"properties": {"symbol": {"type": "string", "description": "Ticker, e.g. IBM. Outside the US a suffix."}}}
+    shown = tool_get.without_constraints(schema, is_described=True)
+    assert shown["properties"]["symbol"]["description"] == "Ticker, e.g. IBM."
+
+
 def test_medium_entry_keeps_any_of() -> None:
     tools = [tool for tool in map(CATALOG.get, CATALOG) if tool is not None and "anyOf" in tool.parameters]
     for tool in tools:

@@ -108,7 +108,8 @@ def without_constraints(schema: Mapping[str, Any], *, is_described: bool = False
             if rule["type"] == "array" and isinstance(items, Mapping) and "type" in items:
                 shown[name]["items"] = {"type": items["type"]}
         if is_described and "description" in rule:
-            shown[name]["description"] = re.split(r"(?<=[.!?])\s", str(rule["description"]), maxsplit=1)[0]
+            # Not e.g. behind an abbreviation.
+            shown[name]["description"] = re.split(r"(?<=[^.]{2}[.!?])\s", str(rule["description"]), maxsplit=1)[0]
     return {**kept, "properties": shown}
 
 
