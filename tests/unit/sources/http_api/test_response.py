@@ -265,7 +265,7 @@ def test_a_response_without_rows_is_no_data(catalog: Catalog) -> None:
 
 
 def test_a_response_with_some_empty_parts_is_data(catalog: Catalog) -> None:
-    body = '{"symbol":"X","annualReports":[],"quarterlyReports":[{"ebit":"None"}]}'
+    body = '{"symbol":"X","annualReports":[],"quarterlyReports":[{"ebit":"None"}],"error":""}'
     assert read(catalog, body, "INCOME_STATEMENT")[:2] == ("json", body)
 
 

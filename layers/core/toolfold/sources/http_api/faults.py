@@ -98,7 +98,7 @@ def _matches(phrase: str, text: str, arguments: Mapping[str, Any]) -> bool:
     """
     given, parts = "", phrase.split("*")
     start = text.find(parts[0])
-    while start >= 0:
+    while 0 <= start < len(text):
         end = start
         for part in parts:
             if (place := text.find(part, end)) < 0:
