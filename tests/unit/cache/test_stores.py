@@ -66,6 +66,8 @@ class TestEveryStore:
         assert [store.count_within("caller", 2, 100.0) for _ in range(4)] == [0, 1, 2, 2]
         assert store.count_within("caller", 3, 100.0) == 2
         assert store.count_within("other", 3, 100.0) == 0
+        store.change("earlier", lambda _: b'{"n": 5}', 100.0)
+        assert [store.count_within("earlier", 3, 100.0) for _ in range(2)] == [0, 1]
 
     def test_of_many_threads_as_many_count_as_the_limit_allows(self, store: CacheStore) -> None:
         before: list[int] = []

@@ -60,8 +60,12 @@ class CacheStore(ABC):
 
         One step: of calls at the same time, as many count as the limit allows.
         """
-        before = self.change(key, lambda n: str(int(n or 0) + 1).encode() if int(n or 0) < limit else None, expires_at)
-        return int(before or 0)
+
+        def number(record: bytes | None) -> int:
+            return int(record) if record and record.isdigit() else 0  # an earlier version wrote objects
+
+        before = self.change(key, lambda n: str(number(n) + 1).encode() if number(n) < limit else None, expires_at)
+        return number(before)
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key`` until ``expires_at``; return 0, or the time at which it becomes free if it is taken."""
