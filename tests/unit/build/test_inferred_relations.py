@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.catalogs import compiled
+from tests.support.cpu_time import cpu_within
 from tests.support.openapi_documents import OK, document
 from toolfold.build.inferred_relations import infer_relations
 from toolfold.meta_tools.tool_get import tool_get
@@ -58,6 +59,13 @@ def test_a_tool_that_may_have_the_value_is_found_by_its_name(
     found = infer_relations({"tool": tool, **others}).get("tool", [])
     assert [to for to, _, _ in found] == ([] if wanted is None else [wanted])
     assert [via for _, _, via in found] == ([] if wanted is None else tool["parameters"]["required"][-1:])
+
+
+def test_ten_thousand_tools_of_one_noun_take_no_minute() -> None:
+    lists = {f"list_users_{number}": entry("rows: id,name") for number in range(5000)}
+    users = {f"user_{number}": entry("", "user_id") for number in range(5000)}
+    with cpu_within(2):
+        assert infer_relations({**lists, **users, "list_users": PETS}).keys() == users.keys()
 
 
 @pytest.mark.parametrize("infers", [True, False])

@@ -6,9 +6,10 @@ the relation has a kind of its own, which TOOL_GET shows, and a search does not.
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.catalog import json_schema
@@ -27,12 +28,17 @@ Words = tuple[str, ...]
 
 
 class _Provider(NamedTuple):
-    """A tool that reads: its name, the words of that, of what it requires, and of the fields of its answer."""
+    """A tool that reads, in the order in which one is taken: by how much it requires, and how long its name is."""
 
+    most_required: int
+    length: int
     name: str
     words: Words
     required: frozenset[Words]
-    fields: frozenset[Words]
+
+
+Providers = Mapping[tuple[str, str, Words], Sequence[_Provider]]
+"""By source, noun, and a field of the answer that says which one."""
 
 
 def infer_relations(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, list[list[str]]]:
@@ -45,20 +51,23 @@ def infer_relations(tools: Mapping[str, Mapping[str, Any]]) -> dict[str, list[li
     Args:
         tools: name → entry of the catalog, of any sources.
     """
-    providers: dict[tuple[str, str], list[_Provider]] = defaultdict(list)
+    providers: defaultdict[tuple[str, str, Words], list[_Provider]] = defaultdict(list)
     for name, entry in tools.items():
-        if entry["effect"] == "read":
-            fields = frozenset(_words(field) for field in re.findall(r"\w+", entry["returns"]))
-            words = _words(name.rpartition("__")[2])
-            for word in set(words):
-                providers[entry["source"], word].append(_Provider(name, words, _required(entry), fields))
+        if entry["effect"] != "read":
+            continue
+        words, required = _words(name.rpartition("__")[2]), _required(entry)
+        provider = _Provider(len(required), len(words), name, words, required)
+        for field in {_words(field) for field in re.findall(r"\w+", entry["returns"])}:
+            noun = (*words[-1:], *field)[-2:][0] if field else ""
+            if noun in words and field[-1] in _IDENTIFYING:
+                providers[entry["source"], noun, field].append(provider)
+    for sharing in providers.values():
+        sharing.sort()
     found = {name: list(_inferred(name, entry, providers)) for name, entry in tools.items()}
     return {name: relations[:MAX_INFERRED] for name, relations in found.items() if relations}
 
 
-def _inferred(
-    name: str, entry: Mapping[str, Any], providers: Mapping[tuple[str, str], list[_Provider]]
-) -> Iterator[list[str]]:
+def _inferred(name: str, entry: Mapping[str, Any], providers: Providers) -> Iterator[list[str]]:
     required = _required(entry)
     for parameter in entry["parameters"].get("required", ()):
         rule = json_schema.properties(entry["parameters"]).get(parameter, {})
@@ -66,14 +75,15 @@ def _inferred(
         if not nouns or last not in _IDENTIFYING or not rule.keys().isdisjoint(("enum", "const", "default")):
             continue
         given = required - {(*nouns, last)}
-        fitting = sorted(
-            (len(one.required), len(one.words), one.name)
-            for one in providers.get((entry["source"], nouns[-1]), ())
+        shared = [providers.get((entry["source"], nouns[-1], field), ()) for field in ((*nouns, last), (last,))]
+        fitting = (
+            one for one in heapq.merge(*shared)
             if one.name != name and one.required <= given and {*nouns} <= {*one.words}
-            and ((*nouns, last) in one.fields or ((last,) in one.fields and one.words[-1] == nouns[-1]))
         )  # fmt: skip
-        if fitting and all(other[:2] != fitting[0][:2] for other in fitting[1:]):
-            yield [fitting[0][2], KIND, parameter]
+        first = next(fitting, None)
+        second = next((one for one in fitting if one != first), None)
+        if first and (second is None or second[:2] != first[:2]):
+            yield [first.name, KIND, parameter]
 
 
 def _required(entry: Mapping[str, Any]) -> frozenset[Words]:
