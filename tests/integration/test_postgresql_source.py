@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support import postgresql, sql_attacks
 from tests.support.catalogs import refresh
+from tests.support.cpu_time import ends_within
 from tests.support.postgresql import PASSWORD, READER_STATEMENTS, PostgresqlServer
 from tests.support.sql_databases import postgresql_statements
 from tests.support.tables import differences
@@ -410,12 +411,13 @@ def test_a_statement_is_ended_at_its_deadline(server: PostgresqlServer, calls: C
 def test_a_cancelled_call_ends_its_statement(server: PostgresqlServer, calls: Calls) -> None:
     endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
     calls.rows("SELECT 1")
-    context = client_call.ClientCall()
-    timer = threading.Timer(0.3, context.cancel)
-    timer.start()
-    with client_call.running(context):
-        assert calls.error(endless, seconds=60).code == "CANCELLED"
-    timer.join()
+    for delay_s in (0.0, 0.05, 0.1, 0.3):  # while it connects, between two statements, and in one
+        context = client_call.ClientCall()
+        timer = threading.Timer(delay_s, context.cancel)
+        timer.start()
+        with client_call.running(context), ends_within(5):
+            assert calls.error(endless, seconds=60).code == "CANCELLED"
+        timer.join()
     _wait_until_idle(server)
     assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
 

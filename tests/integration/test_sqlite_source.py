@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.catalogs import refresh, tool_of
+from tests.support.cpu_time import ends_within
 from tests.support.sql_databases import create_sqlite
 from tests.support.tables import accepted
 from toolfold import client_call
@@ -118,6 +119,8 @@ def test_a_query_ends_with_its_call(executor: ToolExecutor, catalog: Catalog) ->
     context = client_call.ClientCall()
     threading.Timer(0.1, context.cancel).start()
     with client_call.running(context):
+        assert error(executor, catalog, "query", sql=endless).code == "CANCELLED"
+    with client_call.running(context), ends_within(1):  # cancelled before it is run
         assert error(executor, catalog, "query", sql=endless).code == "CANCELLED"
     assert call(executor, catalog, "query", sql="SELECT 1 AS one") == {"rows": [{"one": 1}]}
 

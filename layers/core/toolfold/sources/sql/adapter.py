@@ -110,6 +110,8 @@ class DatabaseReader:
                     raise
                 schema = self._read_schema(database, connection_string, deadline)
                 guarded = check_statement(statement, dialect, schema, params)
+            if client_call.current().is_cancelled:  # before a statement of SQLite ran that could be interrupted
+                raise DatabaseFailure(FailureKind.CANCELLED)
             rows = database.query(guarded, params, limit, deadline, schema)
         if not rows.lines:
             return f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}'

@@ -147,7 +147,7 @@ _NAME_BYTES = 59
 _GRACE_S = 1.0
 """Seconds after the deadline for the server to say that it has ended a statement. Then the connection is closed."""
 
-_CANCEL_TIMEOUT_S = 5.0
+_CANCEL_TIMEOUT_S, _CANCEL_AGAIN_S = 5.0, 0.2
 
 _MAX_CONNECT_S = 10
 
@@ -296,8 +296,10 @@ class PostgresqlDatabase:
         """End the statement that another thread runs. Return at once: another connection carries the request."""
 
         def cancel() -> None:
-            with contextlib.suppress(Exception):
-                self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT_S)
+            while not self._connection.closed:  # between two statements the server ignores it
+                with contextlib.suppress(Exception):
+                    self._connection.cancel_safe(timeout=_CANCEL_TIMEOUT_S)
+                time.sleep(_CANCEL_AGAIN_S)
 
         threading.Thread(target=cancel, daemon=True).start()
 
