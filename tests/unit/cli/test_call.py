@@ -113,6 +113,11 @@ def test_notices_are_on_stderr(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     assert re.fullmatch(r"# cached \d+ s ago; --fresh requests it again\.\n", err)
 
 
+def test_what_a_script_prints_is_on_stderr(run: Run) -> None:
+    pytest.importorskip("pydantic_monty")
+    assert run("call", "TOOL_SCRIPT", "script=print('a')\n5") == (0, "5\n", "# a\n")
+
+
 def test_max_tokens_beyond_the_ceiling_is_not_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N2
     monkeypatch.setenv("TOOLFOLD_MAX_TOKENS_CEILING", "1000")
     code, out, err = run(*DAILY, "--max-tokens", "100000")

@@ -191,6 +191,8 @@ def _print_notices(structured: Mapping[str, Any]) -> None:
         print_notice(f"{line}." if status.stale_reason else f"{line}; --fresh requests it again.")
     for note in structured.get("notes", ()):
         print_notice(note)
+    if printed := structured.get("printed"):  # of a script
+        print_notice(printed.rstrip("\n"))
     if preview := structured.get("preview"):
         full = preview["full"]
         where = full.get("path") or full.get("url")
