@@ -125,7 +125,7 @@ READ_NOTICE = Text(
 )
 SLOW = Text(
     "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
-    "Try again, or ask for less. TOOLFOLD_TIMEOUT_S and the source's timeout_s allow more; --verbose shows it.",
+    "Try again, or ask for less. TOOLFOLD_TIMEOUT_S and the source's timeout_s allow more; `call --verbose` shows it.",
 )
 REPORT = Text(
     "Try again; if it fails again, report it.",
