@@ -90,7 +90,8 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
     "UPSTREAM_TIMEOUT": (
         messages.SLOW, {},
         "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
-        "Try again, or ask for less. TOOLFOLD_TIMEOUT_S and the source's timeout_s allow more; `call --verbose` shows it.",
+        "Try again, or ask for less. TOOLFOLD_TIMEOUT_S and the source's timeout_s allow more; "
+        "`call --verbose` shows it.",
     ),
     "SCRIPTS_UNAVAILABLE": (
         messages.TELL_OPERATOR_TO.filled(do="run: pip install 'toolfold[scripts]'"), {},
