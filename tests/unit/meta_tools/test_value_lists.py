@@ -16,7 +16,7 @@ from toolfold.meta_tools.answer_reader import CallSession
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.plan import USUAL_PARALLEL
 from toolfold.mock_api.server import MockApi
-from toolfold.results.combine import LabelledDocument, stack_documents
+from toolfold.results.combine import LabelledDocument, side_by_side, stack_documents
 from toolfold.results.tables import Document, Table
 
 QUOTE, DAILY = "GLOBAL_QUOTE", "TIME_SERIES_DAILY"
@@ -312,3 +312,12 @@ def test_combining_is_within_the_memory_of_one_call() -> None:
     parts = [part(f"S{number}", Table("", ("date", "x"), rows)) for number in range(50)]
     with pytest.raises(AnswerTooLarge):
         stack_documents(["symbol"], parts, WorkBudget(max_bytes=10_000))
+
+
+def test_a_note_on_rows_without_a_partner_names_the_call() -> None:
+    days = {"10year": ["2026-01-02", "2026-01-01"], "2year": ["2026-01-02"]}
+    parts = [
+        LabelledDocument((name,), Document((Table("", ("date", "value"), [(day, 4.2) for day in given]),)))
+        for name, given in days.items()
+    ]
+    assert side_by_side(parts, WorkBudget()).notes == ("Rows without a partner are left out: 1 of 10year.",)

@@ -133,7 +133,7 @@ def _named_by_labels(labels: tuple[Any, ...], table: Table) -> Table:
     for index, column in enumerate(table.columns):
         parts = [*words, *([] if column == _VALUE and (words or numbers) else [column]), *numbers]
         names.append(column if index == table.date_index else "_".join("_".join(parts).split()))
-    return replace(table, columns=values.unique_names(names), types={})
+    return replace(table, name=" ".join(map(str, labels)), columns=values.unique_names(names), types={})
 
 
 def _joined(name: str, tables: Sequence[Table], keys: Sequence[int], budget: WorkBudget) -> Document:
