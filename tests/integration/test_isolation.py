@@ -171,14 +171,13 @@ class TestFailures:
             calls.error("TIME_SERIES_WEEKLY", key=f"KEY{number}", symbol=str(number))
         assert calls.error(key=HONEST).message == "Alpha Vantage cannot be reached, so calls to it are paused."
 
-    @pytest.mark.parametrize("encode", [str, quote])
+    @pytest.mark.parametrize(("encode", "repeated"), [(str, "25"), (quote, "25"), (str, "25? Here 25")])
     def test_a_refusal_that_repeats_an_argument_blocks_no_key(
-        self, calls: Calls, upstream: Upstream, encode: Callable[[str], str]
+        self, calls: Calls, upstream: Upstream, encode: Callable[[str], str], repeated: str
     ) -> None:
         text = "our standard API rate limit is 25 requests per day"
-        upstream.replies = [
-            lambda query: honest_reply(query) if query["symbol"] == "IBM" else notice(f"Unknown symbol: {text}.")
-        ]
+        said = notice(f"Unknown symbol: {text.replace('25', repeated)}.")
+        upstream.replies = [lambda query: honest_reply(query) if query["symbol"] == "IBM" else said]
         assert calls.error("TIME_SERIES_WEEKLY", symbol=encode(text)).code == "UPSTREAM_ERROR"
         assert calls("TIME_SERIES_WEEKLY", symbol="IBM").body
 

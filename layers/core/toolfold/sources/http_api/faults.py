@@ -67,7 +67,7 @@ MAX_MATCHED_CHARS = 2000
 """Characters of a text in which a phrase is searched for."""
 
 _MIN_REPEATED_CHARS = 8
-"""Characters of a fault's text from which on it is compared with the arguments: a shorter one may occur in both."""
+"""Characters of a phrase from which on it is compared with the arguments: a shorter one may occur in both."""
 
 
 def raise_fault(
@@ -92,23 +92,19 @@ def raise_fault(
 
 
 def _matches(phrase: str, text: str, arguments: Mapping[str, Any]) -> bool:
-    """Return whether ``text`` has ``phrase``, other than in what it repeats of the caller's arguments.
+    """Return whether ``text`` has ``phrase``, and not all of its words only because the caller's arguments have them.
 
     Otherwise a caller could write the upstream's refusals, and stop all calls with the key of the deployment.
     """
-    given, parts = "", phrase.split("*")
-    start = text.find(parts[0])
-    while 0 <= start < len(text):
-        end = start
-        for part in parts:
-            if (place := text.find(part, end)) < 0:
-                return False
-            end = place + len(part)
-        given = given or json.dumps(arguments, ensure_ascii=False)
-        if end - start < _MIN_REPEATED_CHARS or not Redactor((text[start:end],)).appears_in(given):
-            return True
-        start = text.find(parts[0], start + 1)
-    return False
+    end, parts = 0, [part for part in phrase.split("*") if part]
+    for part in parts:
+        if (place := text.find(part, end)) < 0:
+            return False
+        end = place + len(part)
+    if sum(map(len, parts)) < _MIN_REPEATED_CHARS:
+        return bool(text)
+    given = json.dumps(arguments, ensure_ascii=False)
+    return not all(Redactor((part,)).appears_in(given) for part in parts)
 
 
 MAX_NOTICE_CHARS, MAX_SAID_CHARS = 300, 500
