@@ -384,6 +384,7 @@ def test_other_arguments_are_not(arguments: list[str]) -> None:
         ({"headers": {"Authorization": "Bearer abc123", "Accept": "text/csv"}}, "auth"),
         ({"headers": {"X-Api-Key": "abc123"}}, "auth"),
         ({"env": {"DB_PASSWORD": "abc123", "LOG": "info"}}, "key_variable: NAME"),
+        ({"env": {"GITHUB_PAT": "abc123", "BYPASS": "1"}}, "key_variable: NAME"),
         ({"url": "https://mcp.example.com/mcp?api_key=abc123"}, "auth"),
     ],
 )

@@ -178,7 +178,8 @@ PROBLEM = "its value looks like a secret, and the catalog shows it to all who re
 
 _NAMED = (
     r"(?!(?:public|primary|foreign|sort|cache|idempotency|group|max|page|next|no)[-_])"
-    r"[\w.-]*(?:key|token|secret|password|passwd|passphrase|pwd|jwt|authorization|bearer|cookie|credentials?)"
+    r"[\w.-]*(?:key|token|secret|password|passwd|passphrase|pwd|jwt|authorization|bearer|cookie|credentials?"
+    r"|(?<![a-z])(?:pass|pat))"
 )
 SECRET_NAME = re.compile(rf"{_NAMED}|(?:[\w-]+[-_])?sig(?:nature)?|app[-_]?id|auth", re.IGNORECASE)
 """Names of parameters of a URL that hold a key, which is never written into the catalog."""
