@@ -88,7 +88,8 @@ def remove(options: Options) -> int:
         kept.parent.mkdir(exist_ok=True)
         found.folder.rename(kept)
     print(f"Removed {found.id}. To have it back: mv {kept} {found.folder}")
-    print(f"Next: toolfold catalog compile --folder {options.folder}; of the last one, unset TOOLFOLD_CATALOG.")
+    last = "of the last one, unset TOOLFOLD_CATALOG, where `toolfold settings --set` has it from"
+    print(f"Next: toolfold catalog compile --folder {options.folder}; {last}.")
     print(f"Hosts, commands and variables that were allowed for it stay in {settings_path(options.settings_file)}.")
     return 0
 
