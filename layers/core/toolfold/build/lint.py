@@ -22,6 +22,7 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
+from toolfold.text_safety import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _check_texts(tool: Tool, *, is_imported: bool) -> Iterator[Finding]:
     count = len({*stems(description)} - {*stems(f"{in_words(tool.name)} {tool.title}")})
     if count < least:
         advice = f"write at least {MIN_WORDS}: units, limits, the difference from similar tools"
-        problem = f"summary and description have {count} words that the name has not"
+        problem = f"summary and description have {counted(count, 'word')} that the name has not"
         yield finding("too-short", problem, "description", advice)
     properties = json_schema.properties(tool.parameters)
     most = MAX_IMPORTED_SCHEMA_TOKENS if is_imported else MAX_SCHEMA_TOKENS
