@@ -5,6 +5,7 @@ They refuse unknown keys, missing keys and contradictions. The request path does
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -272,6 +273,12 @@ class Auth(Model):
         return self
 
 
+def _no_expression(text: str) -> str:
+    if re.search(r"\\|^\^|\$$|\.[*+]", text):
+        raise ValueError("is a phrase, in which * is any text, and no regular expression")
+    return text
+
+
 class Fault(Model):
     """A failure that the upstream reports in a successful response.
 
@@ -280,7 +287,7 @@ class Fault(Model):
 
     id: Identifier
     keys: Keys = []
-    match: Key
+    match: Annotated[Key, AfterValidator(_no_expression)]
     code: FaultCode
     message: Prose
     suggestion: Prose

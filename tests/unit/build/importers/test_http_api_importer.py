@@ -178,6 +178,14 @@ def test_the_source_has_headers_faults_and_its_own_variable(tmp_path: Path) -> N
     assert (source.auth.environment, source.auth.header) == ("TOOLFOLD_SOURCE_PETS_KEY", "X-Api-Key")
 
 
+@pytest.mark.parametrize("match", ["^limit", "[0-9]+ calls$", "\\d+ calls", "limit .* calls"])
+def test_a_fault_that_would_match_nothing_is_refused(tmp_path: Path, match: str) -> None:
+    faults = f"faults: [{{id: quota, match: '{match}', code: RATE_LIMITED, message: M., suggestion: S.}}]\n"
+    tools = "kind: http_api\nbase_url: https://a.test\ntools: [{name: a, path: /a}]\n"
+    (found,) = problems(tmp_path, tools + faults)
+    assert "is a phrase, in which * is any text, and no regular expression" in found
+
+
 def test_further_files_are_categories(tmp_path: Path) -> None:
     marine = "description: Waves and tides.\ntools: [{name: waves, path: /waves}]\n"
     catalog = compiled(tmp_path, TEN_LINES, marine=marine, air="tools: [{name: smog, path: /smog}]\n")
