@@ -7,9 +7,11 @@ import pytest
 from tests.support.mcp_requests import stateless
 from tests.unit.protocol.test_mcp import result
 from tests.unit.protocol.test_public_documents import DEPLOYED, URL, get
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import CatalogUnavailable
 from toolfold.execution.executor import ToolExecutor
+from toolfold.exposure.profiles import not_exposed
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.tool_get import full, tool_get
 from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy
@@ -67,11 +69,17 @@ def test_a_web_page_and_another_name_are_refused_as_at_the_endpoint() -> None:
 
 
 def test_a_catalog_that_cannot_be_read_is_no_tool_that_is_missing() -> None:
-    def fail() -> None:
+    def fail() -> Catalog:
         raise CatalogUnavailable("The catalog cannot be read.", "Try later.")
 
-    server = Server(MetaTools(fail, ToolExecutor(Settings.from_environment({}))))  # type: ignore[arg-type]
+    server = Server(MetaTools(fail, ToolExecutor(Settings.from_environment({}))))
     assert get(f"/tools/{NAME}", server).status == 503
+
+
+def test_a_tool_that_may_not_be_called_is_described_as_such() -> None:
+    catalog = CATALOG.part(range(1, len(CATALOG)), {0: not_exposed})
+    response = get(f"/tools/{NAME}", Server(MetaTools(lambda: catalog, DEPLOYED.tools.executor)))
+    assert response.body.decode().splitlines()[-1] == "It cannot be called here."
 
 
 def test_a_list_of_tools_names_the_address_where_it_is_known() -> None:
