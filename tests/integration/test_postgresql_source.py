@@ -151,8 +151,9 @@ def test_no_attack_writes_without_the_guard_even_as_a_superuser(server: Postgres
 def test_settings_of_a_session_do_not_survive_a_call(server: PostgresqlServer) -> None:
     with open_as(server, "reader") as database:
         database.query("SELECT set_config('statement_timeout', '0', false), set_config('search_path', 'x', false)", [],
-                       1, soon())  # fmt: skip
-        rows = database.query("SELECT current_setting('statement_timeout') AS t, count(*) FROM orders", [], 1, soon(5))
+                       1, soon(), PUBLIC)  # fmt: skip
+        settings = "SELECT current_setting('statement_timeout') AS t, count(*) FROM orders"
+        rows = database.query(settings, [], 1, soon(5), PUBLIC)
     assert json.loads(rows.lines[0])["t"] not in ("0", "")
 
 

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -62,13 +62,17 @@ def soon(seconds: float = 60) -> float:
     return time.monotonic() + seconds
 
 
+def run(database: SqliteDatabase, statement: str, values: Sequence[Any] = (), limit: int = 10) -> Rows:
+    return database.query(statement, values, limit, soon(), database.read_schema(soon()))
+
+
 def query(database: SqliteDatabase, statement: str, *values: Any, limit: int = 100) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in database.query(statement, values, limit, soon()).lines]
+    return [json.loads(line) for line in run(database, statement, values, limit).lines]
 
 
 def failure(database: SqliteDatabase, statement: str, *values: Any, seconds: float = 60) -> DatabaseFailure:
     with pytest.raises(DatabaseFailure) as caught:
-        database.query(statement, values, 100, soon(seconds))
+        database.query(statement, values, 100, soon(seconds), database.read_schema(soon()))
     return caught.value
 
 
@@ -141,7 +145,7 @@ def test_the_database_holds_without_the_guard(database: SqliteDatabase) -> None:
     passed = []
     for what, statement in sql_attacks.SQLITE.items():
         with suppress(DatabaseFailure):
-            database.query(statement, [], 10, soon())
+            run(database, statement, limit=10)
             passed.append(what)
     # A view is included that reads the table which is left out: SQLite does not tell a count of one from the other.
     # EXPLAIN shows a plan, and runs nothing.
@@ -190,7 +194,7 @@ def test_statements_that_the_guard_accepts_do_not_change_the_database(
     statement = "SELECT " + " ".join(data.draw(st.lists(st.sampled_from(_WORDS), max_size=12)))
     try:
         guarded = check_statement(statement, "sqlite", shared.read_schema(soon()))
-        rows = shared.query(guarded, [], 10, soon())
+        rows = run(shared, guarded, limit=10)
     except DatabaseFailure:
         return
     assert "CANARY-TOKEN" not in "".join(rows.lines)
@@ -208,14 +212,14 @@ def test_a_statement_ends_at_its_deadline(database: SqliteDatabase) -> None:
 
 def test_rows_beyond_the_limit_are_not_read(database: SqliteDatabase) -> None:
     endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT n FROM t"
-    assert database.query(endless, [], 2, soon()) == Rows(("n",), ['{"n":1}', '{"n":2}'], has_more=True)
-    assert not database.query("SELECT 1 UNION SELECT 2", [], 2, soon()).has_more
+    assert run(database, endless, limit=2) == Rows(("n",), ['{"n":1}', '{"n":2}'], has_more=True)
+    assert not run(database, "SELECT 1 UNION SELECT 2", limit=2).has_more
 
 
 def test_an_answer_stays_within_its_bytes(path: Path) -> None:
     endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT n FROM t"
     with closing(SqliteDatabase(path, TABLES, 100)) as database:
-        rows = database.query(endless, [], 1000, soon())
+        rows = run(database, endless, limit=1000)
         assert rows.has_more
         assert 90 < sum(map(len, rows.lines)) <= 100
         assert failure(database, "SELECT hex(zeroblob)||? FROM (SELECT 1 AS zeroblob)", "x" * 200).kind is (
@@ -292,7 +296,7 @@ def test_functions_do_not_take_the_product_of_their_texts(database: SqliteDataba
 def test_names_in_double_quotes_are_names(database: SqliteDatabase) -> None:
     sql = 'SELECT upper("name"), "id" AS "a ""b`c" FROM "customers" AS "x y" WHERE "x y"."id" = 1 -- "d"'
     guarded = check_statement(sql, "sqlite", database.read_schema(soon()))
-    assert database.query(guarded, [], 1, soon()).columns == ('upper("name")', 'a "b`c')
+    assert run(database, guarded, limit=1).columns == ('upper("name")', 'a "b`c')
 
 
 @pytest.mark.parametrize(
@@ -323,7 +327,7 @@ def test_an_error_names_what_is_wrong_and_what_is_right(
 ) -> None:
     schema = database.read_schema(soon())
     try:
-        rows = database.query(check_statement(statement, "sqlite", schema), [], 10, soon())
+        rows = run(database, check_statement(statement, "sqlite", schema), limit=10)
     except DatabaseFailure as caught:
         error = to_call_error(caught, title="Shop", dialect="sqlite", max_bytes=1, statement=statement, schema=schema)
         assert error.code == "INVALID_ARGUMENTS"
@@ -335,10 +339,10 @@ def test_an_error_names_what_is_wrong_and_what_is_right(
 def test_a_locked_database_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = create_sqlite(tmp_path / "locked.db")
     with closing(SqliteDatabase(path, TABLES, 1000)) as database, closing(sqlite3.connect(path)) as other:
-        database.read_schema(soon())
+        schema = database.read_schema(soon())
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(DatabaseFailure) as caught:
-            database.query("SELECT 1 FROM orders", [], 1, soon(0.05))
+            database.query("SELECT 1 FROM orders", [], 1, soon(0.05), schema)
         assert caught.value.kind is FailureKind.BUSY
         monkeypatch.setattr(sqlite_database, "_MAX_WAIT_FOR_LOCK_S", 60.0)
         with ends_within(0.1), pytest.raises(DatabaseFailure) as caught:

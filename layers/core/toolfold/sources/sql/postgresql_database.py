@@ -346,10 +346,10 @@ class PostgresqlDatabase:
         parameters: Sequence[Any] | Mapping[str, Any],
         limit: int,
         deadline: float,
-        schema: DatabaseSchema | None = None,
+        schema: DatabaseSchema,
     ) -> Rows:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
-        with self._transaction(deadline, schema.search_path if schema else ()):
+        with self._transaction(deadline, schema.search_path):
             pgconn = self._connection.pgconn
             _checked(pgconn.prepare(b"", statement.encode()))
             described = _checked(pgconn.describe_prepared(b""))

@@ -81,7 +81,7 @@ def _declare_virtual_tables(connection: sqlite3.Connection) -> set[str]:
     """Let each virtual table declare itself, which the authorizer denies later, and return their names."""
     found = connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'").fetchall()
     for (name,) in found:
-        with suppress(sqlite3.Error):
+        with suppress(sqlite3.Error):  # no value: the name of a table, in quotes
             connection.execute(f"SELECT 1 FROM {sql_name(name, folds_case=False)} LIMIT 0").close()  # noqa: S608
     return {name.lower() for (name,) in found}
 
@@ -268,10 +268,9 @@ class SqliteDatabase:
         parameters: Sequence[Any] | Mapping[str, Any],
         limit: int,
         deadline: float,
-        schema: DatabaseSchema | None = None,
+        schema: DatabaseSchema,
     ) -> Rows:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
-        schema = schema or self.read_schema(deadline)
         with self._running("", deadline):
             _declare_virtual_tables(self._connection)
         values: Any = [*map(_as_value, parameters)]
