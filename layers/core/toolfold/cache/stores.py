@@ -62,7 +62,7 @@ class CacheStore(ABC):
         """
 
         def number(record: bytes | None) -> int:
-            return int(record) if record and record.isdigit() else 0  # an earlier version wrote objects
+            return int(record) if record and record.isdigit() else 0  # a damaged one must not stop all calls
 
         before = self.change(key, lambda n: str(number(n) + 1).encode() if number(n) < limit else None, expires_at)
         return number(before)

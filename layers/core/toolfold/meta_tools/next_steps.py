@@ -94,9 +94,7 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
     if isinstance(error, InvalidArguments):
         step = error.next_step
         # The advice of the source's table of faults names a tool which finds values.
-        advice = (
-            step.fields["advice"] if isinstance(step, Text) and step.for_model == messages.OF_SOURCE.for_model else ""
-        )
+        advice = str(step.fields.get("advice", "")) if isinstance(step, Text) else ""
         if not any(catalog.get(word.strip(".,")) for word in advice.split()):
             return step
     for name, finder in finders.items():

@@ -108,7 +108,7 @@ def without_constraints(schema: Mapping[str, Any], *, is_described: bool = False
             if rule["type"] == "array" and isinstance(items, Mapping) and "type" in items:
                 shown[name]["items"] = {"type": items["type"]}
         if is_described and "description" in rule:
-            # Not e.g. behind an abbreviation.
+            # "e.g." and "U.S." end no sentence.
             shown[name]["description"] = re.split(r"(?<=[^.]{2}[.!?])\s", str(rule["description"]), maxsplit=1)[0]
     return {**kept, "properties": shown}
 
