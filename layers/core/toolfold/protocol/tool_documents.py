@@ -32,7 +32,7 @@ def describe_tool(request: Request, tools: MetaTools) -> Response:
         return error_response(status, f"{error['message']} {error['suggestion']}")
     tool = None if name.endswith(".json") else tools.catalog().get(entry["name"])
     text, media_type = (json.dumps(entry), "application/json") if tool is None else (full(tool)[1], "text/plain")
-    if tool is not None and "callable" in entry and not entry["callable"]:
+    if tool is not None and not entry["callable"]:
         text += "\nIt cannot be called here."
     kept = ("cache-control", "private, no-cache")
     return cached_response(request, f"{media_type}; charset=utf-8", text.encode(), entry["hash"], kept)
