@@ -237,7 +237,7 @@ _FOLDS = 5
 _MIN_QUERIES = 100
 """Queries below which a share of one hundredth says nothing."""
 
-_NOTHING, _SURE = 0.015, 0.2
+_NOTHING, _SURE = 0.025, 0.2
 """Share of the example queries below each threshold. A query that is new in fewer words than a user's fits better, so
 that fewer of the users' are below them than these shares (docs/reference/retrieval.md)."""
 
