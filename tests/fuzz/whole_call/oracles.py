@@ -109,7 +109,7 @@ def _check_message(answer: Answer) -> None:
     if answer.status >= 500:
         raise Finding(f"HTTP status {answer.status}")
     if "Traceback" in answer.log:
-        raise Finding("a traceback in the log")
+        raise Finding(f"a traceback in the log: {answer.log}")
     if answer.status != 200:
         return
     try:
