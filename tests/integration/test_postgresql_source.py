@@ -27,6 +27,7 @@ from tests.support.waiting import wait_until
 from toolfold import client_call
 from toolfold.build.importers.base import RefreshReport
 from toolfold.errors import CallError, SourceError
+from toolfold.sources.sql import adapter
 from toolfold.sources.sql.adapter import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
@@ -450,6 +451,23 @@ def _query(calls: Calls, statement: str, limit: int) -> str:
 
 
 # Connections.
+
+
+def test_a_connection_is_used_again_until_the_server_closes_it(
+    server: PostgresqlServer, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[DatabaseReader] = []
+    monkeypatch.setattr(adapter, "open_database", lambda *given: opened.append(calls._reader) or open_database(*given))
+    of_reader = "FROM pg_stat_activity WHERE usename = 'reader'"
+    for count, is_closed, url in ((1, False, ""), (1, False, ""), (2, True, ""), (3, False, "?application_name=other")):
+        if is_closed:
+            server.execute(f"SELECT pg_terminate_backend(pid) {of_reader}")
+            wait_until(lambda: not server.execute(f"SELECT pid {of_reader}"))
+        calls.url += url
+        assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
+        assert len(opened) == count
+    assert calls.error("SELECT missing").code == "INVALID_ARGUMENTS"
+    assert calls.rows("SELECT 1 AS one") == [{"one": 1}]
 
 
 def test_threads_share_a_few_connections(server: PostgresqlServer, calls: Calls) -> None:

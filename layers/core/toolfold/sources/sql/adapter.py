@@ -1,7 +1,7 @@
 """The adapter of SQL databases: it lists the tables, describes one, and answers queries, each as JSON text.
 
-Each call opens a connection, so that none is older than a restart of the database, new rights of the role, or another
-file. The database binds the values of parameters; they are never put into the text of a statement.
+A connection to PostgreSQL is used again by the calls of the next seconds; a file of SQLite is opened by each call. The
+database binds the values of parameters; they are never put into the text of a statement.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import importlib
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolfold import client_call
@@ -50,6 +51,15 @@ def open_database(settings: SqlSettings, connection_string: str, max_bytes: int,
 _MAX_CONNECTIONS = 4
 """Connections of one process to one database at the same time. On Lambda there is one call at a time."""
 
+_MAX_IDLE_S = 55.0
+"""Seconds for which a connection waits for the next call: new rights of its role are seen after that. By the time of
+day, as the monotonic clock may stand still while a Lambda environment is frozen."""
+
+
+def _close_all(idle: list[tuple[Database, str, float]]) -> None:
+    for database, *_ in idle:
+        database.close()
+
 
 class DatabaseReader:
     """Answer the calls of one source. Safe to use from many threads."""
@@ -57,6 +67,8 @@ class DatabaseReader:
     def __init__(self, settings: SqlSettings, max_bytes: int) -> None:
         self._settings, self._max_bytes = settings, max_bytes
         self._connections = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        self._idle: list[tuple[Database, str, float]] = []  # with connection string and time of the last use
+        weakref.finalize(self, _close_all, self._idle)
         self._known: tuple[str, float, DatabaseSchema] | None = None
 
     @property
@@ -121,20 +133,39 @@ class DatabaseReader:
 
     @contextmanager
     def _connected(self, connection_string: str, deadline: float) -> Iterator[Database]:
-        """Open a connection, whose statement is ended when the client cancels the call."""
+        """Yield a connection, whose statement is ended when the client cancels the call."""
         context = client_call.current()
         if not self._connections.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise DatabaseFailure(FailureKind.BUSY)
         try:
-            opened = open_database(self._settings, connection_string, self._max_bytes, deadline)
-            with closing(opened) as database, context.on_cancel(database.cancel):
-                yield database
+            database = self._take_idle(connection_string)
+            database = database or open_database(self._settings, connection_string, self._max_bytes, deadline)
+            is_kept = False
+            try:
+                with context.on_cancel(database.cancel):
+                    yield database
+                # A cancellation that comes late would end the next statement.
+                is_kept = database.is_reusable and not context.is_cancelled
+            finally:
+                if is_kept:
+                    self._idle.append((database, connection_string, time.time()))
+                else:
+                    database.close()
         except DatabaseFailure:
             if context.is_cancelled:
                 raise DatabaseFailure(FailureKind.CANCELLED) from None
             raise
         finally:
             self._connections.release()
+
+    def _take_idle(self, connection_string: str) -> Database | None:
+        with suppress(IndexError):  # another thread has taken the last one
+            while True:
+                database, own, used_at = self._idle.pop()
+                if own == connection_string and 0 <= time.time() - used_at < _MAX_IDLE_S and database.is_reusable:
+                    return database
+                database.close()
+        return None
 
     def _read_schema(self, database: Database, connection_string: str, deadline: float) -> DatabaseSchema:
         """Return the tables as they are now."""

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import select
 import socket
 import threading
 import time
@@ -286,6 +288,17 @@ class PostgresqlDatabase:
             # The text has host and role in it, and goes nowhere.
             kinds = (kind for pattern, kind in _CONNECTION_TEXTS if re.search(pattern, str(error)))
             raise DatabaseFailure(next(kinds, FailureKind.NOT_CONNECTED)) from None
+        self._process = os.getpid()
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether another call of this process can use the connection: it is open and idle, and the server silent."""
+        from psycopg.pq import TransactionStatus
+
+        pgconn = self._connection.pgconn
+        if self._process != os.getpid() or pgconn.transaction_status != TransactionStatus.IDLE:
+            return False
+        return not select.select([pgconn.socket], [], [], 0)[0]
 
     def close(self) -> None:
         """Close the connection."""

@@ -244,6 +244,8 @@ def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sq
 class SqliteDatabase:
     """One connection to an SQLite database. Used by one thread at a time."""
 
+    is_reusable = False  # opening is cheap, and another file may take the place of this one
+
     def __init__(self, path: Path, tables: SqlSettings, max_bytes: int, deadline: float = math.inf) -> None:
         self._tables, self._max_bytes = tables, max_bytes
         self._connection = open_read_only(path, max_bytes, deadline)
