@@ -157,10 +157,12 @@ def test_note_on_a_failed_part_says_where_the_words_of_the_service_are(make_tool
     assert "moon" in error(alone)["upstream_says"]
 
 
-def test_parts_that_all_fail_are_one_error(tools: MetaTools) -> None:
+def test_parts_that_all_fail_are_one_error_with_each_reason(tools: MetaTools) -> None:
     same = error(call(tools, QUOTE, {"symbol": ["NOSUCH1", "NOSUCH2"]}))
-    alone = error(call(tools, QUOTE, {"symbol": "NOSUCH1"}))
-    assert (same["code"], same["message"]) == ("NO_DATA", alone["message"])
+    alone = error(call(tools, QUOTE, {"symbol": "NOSUCH1"}))["message"]
+    assert (same["code"], same["message"]) == ("NO_DATA", f"All 2 calls failed. {alone}")
+    several = error(call(tools, QUOTE, {"symbol": ["NOSUCH1", "NOSUCH2", "FAULT.HTTP.503"]}))["message"]
+    assert several.startswith(f"All 3 calls failed. NOSUCH1, NOSUCH2: {alone} FAULT.HTTP.503: UPSTREAM_ERROR. ")
     closed = error(call(tools, "HISTORICAL_OPTIONS", {"ticker": ["AAPL", "MSFT"], "date": "2026-01-10"}))
     assert '"arguments":{"symbol":["AAPL","MSFT"]}' in closed["suggestion"]
     wrong = error(call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="nonsense"))

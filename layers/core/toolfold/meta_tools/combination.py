@@ -33,6 +33,7 @@ from toolfold.results.combine import (
 )
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import counted
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from datetime import date
@@ -118,13 +119,6 @@ def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> An
     """
     failed = [(part, part.outcome) for part in item.parts if isinstance(part.outcome, CallError)]
     answered = [(part, part.outcome) for part in item.parts if isinstance(part.outcome, Answer)]
-    if not answered:
-        raise failed[0][1]
-    remarks: dict[str, list[Part]] = {}
-    for part, answer in answered:
-        for note in answer.document.notes:
-            remarks.setdefault(note, []).append(part)
-    lines = [note if len(own) == len(answered) else f"{_labels(own)}: {note}" for note, own in remarks.items()]
     failures: dict[tuple[str, str], list[Part]] = {}
     steps: dict[tuple[str, str], str] = {}  # of the first of a kind
     for part, error in failed:
@@ -132,6 +126,18 @@ def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> An
         failures.setdefault(kind, []).append(part)
         alone = "Call with such a value alone to read what the service says."  # notes are ours
         steps.setdefault(kind, alone if "upstream_says" in error.details else error.suggestion)
+    if not answered:
+        first = failed[0][1]
+        others = [f"{_labels(own)}: {code}. {message}" for (code, message), own in failures.items()][1:]
+        if not others and isinstance(first, InvalidArguments):  # what is wrong with all of them was not sent
+            raise first
+        label = f"{_labels(next(iter(failures.values())))}:" if others else ""
+        raise first.changed(problem=joined(f"All {len(failed)} calls failed.", label, first.problem, *others))
+    remarks: dict[str, list[Part]] = {}
+    for part, answer in answered:
+        for note in answer.document.notes:
+            remarks.setdefault(note, []).append(part)
+    lines = [note if len(own) == len(answered) else f"{_labels(own)}: {note}" for note, own in remarks.items()]
     lines += [f"{_labels(own)} failed: {kind[0]}. {kind[1]} {steps[kind]}" for kind, own in failures.items()]
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
     select = call.options.select
