@@ -108,7 +108,8 @@ def _check_message(answer: Answer) -> None:
         return
     if answer.status >= 500:
         raise Finding(f"HTTP status {answer.status}")
-    if "Traceback" in answer.log:
+    # Servers of other tests may end in other threads of this process.
+    if "Traceback" in answer.log and re.search(r'File \\?"[^"]*/core/toolfold/(?!mock_api)', answer.log):
         raise Finding(f"a traceback in the log: {answer.log}")
     if answer.status != 200:
         return
