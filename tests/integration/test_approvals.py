@@ -95,6 +95,7 @@ def test_person_approves_or_denies_once(
 ) -> None:
     world = make_world(CACHE=cache, APPROVE="human")
     token = world.token()
+    assert token.isalnum()  # no option of a command
     assert run(world, monkeypatch, "approve", token) == 1
     assert "There is no terminal for the question" in capsys.readouterr().err
     assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "APPROVAL_PENDING"

@@ -81,7 +81,8 @@ def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
     return escape_unsafe(f"Allow {tool.name} of {source.title}{called}? {reason_of(tool)}")
 
 
-_TOKEN_BYTES = 30
+_TOKEN_BYTES = 20
+"""Random bytes of a token, which is hexadecimal: people give it to a command, and ``-J…`` would be an option."""
 
 
 @contextmanager
@@ -194,7 +195,7 @@ class Approvals:
         """Record that a call waits for approval, and return the error with its token."""
         source, tool = call.source, call.tool
         is_human = self._settings.approve == "human"
-        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        token = secrets.token_hex(_TOKEN_BYTES)
         id_, expires_at = approval_id(secret, token), math.floor(self._now() + self._settings.approval_ttl_s)
         # Arguments are stored only where a person has to read them.
         told = (terms, reason_of(tool)) if is_human else ()
