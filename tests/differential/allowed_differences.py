@@ -98,8 +98,8 @@ def _unread_members(it: Exchange) -> bool:
 ALLOWED_DIFFERENCES = (
     AllowedDifference(
         "accept-absent",
-        "No Accept header means that every type is welcome (RFC 9110, 12.5.1); the SDK answers 406.",
-        lambda it: it.request.header("accept") is None and it.theirs.status == 406,
+        "No Accept header, or an empty one, means that every type is welcome (RFC 9110, 12.5.1); the SDK answers 406.",
+        lambda it: not it.request.header("accept") and it.theirs.status == 406,
         request(message("ping"), accept=""),
     ),
     AllowedDifference(
