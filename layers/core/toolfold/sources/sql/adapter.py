@@ -159,7 +159,7 @@ class DatabaseReader:
             self._connections.release()
 
     def _take_idle(self, connection_string: str) -> Database | None:
-        with suppress(IndexError):  # another thread has taken the last one
+        with suppress(IndexError):  # none is left
             while True:
                 database, own, used_at = self._idle.pop()
                 if own == connection_string and 0 <= time.time() - used_at < _MAX_IDLE_S and database.is_reusable:
