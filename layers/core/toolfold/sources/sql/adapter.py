@@ -10,7 +10,6 @@ import importlib
 import logging
 import threading
 import time
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -56,11 +55,6 @@ _MAX_IDLE_S = 55.0
 day, as the monotonic clock may stand still while a Lambda environment is frozen."""
 
 
-def _close_all(idle: list[tuple[Database, str, float]]) -> None:
-    for database, *_ in idle:
-        database.close()
-
-
 class DatabaseReader:
     """Answer the calls of one source. Safe to use from many threads."""
 
@@ -68,7 +62,6 @@ class DatabaseReader:
         self._settings, self._max_bytes = settings, max_bytes
         self._connections = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._idle: list[tuple[Database, str, float]] = []  # with connection string and time of the last use
-        weakref.finalize(self, _close_all, self._idle)
         self._known: tuple[str, float, DatabaseSchema] | None = None
 
     @property
@@ -159,7 +152,8 @@ class DatabaseReader:
             self._connections.release()
 
     def _take_idle(self, connection_string: str) -> Database | None:
-        with suppress(IndexError):  # none is left
+        """Return a connection that waits and can be used; close those that cannot."""
+        with suppress(IndexError):  # none is left; other threads take them, too
             while True:
                 database, own, used_at = self._idle.pop()
                 if own == connection_string and 0 <= time.time() - used_at < _MAX_IDLE_S and database.is_reusable:

@@ -27,6 +27,7 @@ import select
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -289,6 +290,7 @@ class PostgresqlDatabase:
             kinds = (kind for pattern, kind in _CONNECTION_TEXTS if re.search(pattern, str(error)))
             raise DatabaseFailure(next(kinds, FailureKind.NOT_CONNECTED)) from None
         self._process = os.getpid()
+        weakref.finalize(self, self._connection.close)  # one that waits for a call, when its source is dropped
 
     @property
     def is_reusable(self) -> bool:
