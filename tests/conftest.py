@@ -55,7 +55,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes run the tests: one more than the processors, as a quarter of their time is waiting."""
+    """Return how many processes run the tests: one more than there are processors, as some tests wait."""
     return (os.cpu_count() or 1) + 1
 
 
