@@ -33,13 +33,19 @@ _INSECURE = re.compile(r"\b(?:http|ftp|file|ws)://", re.IGNORECASE)
 _USER_NAME = re.compile(r"(?<=://)[^/\s@]*@")
 _TAG = re.compile(
     r"</[A-Za-z][^\s<>]{0,20}\s*>|<[A-Za-z][A-Za-z0-9-]{0,20}(?:(?:\s[^<>]{0,200})?/|\s[^<>]{0,200}=[^<>]{0,200})>"
-    r"|<(?:a|b|blockquote|br|code|d[dlt]|del|details|div|em|h[1-6r]|i|iframe|img|kbd|li|ol|p|pre|script|small|span|strong"
-    r"|style|su[bp]|summary|table|t[dhr]|tbody|thead|tt|u|ul|wbr)>",
+    r"|<(?:blockquote|br|d[dlt]|details|div|h[1-6r]|iframe|img|li|ol|p|pre|script|style|su[bp]|summary|table|t[dhr]|tbody"
+    r"|thead|ul|wbr)>",
     re.IGNORECASE,
 )
 """A tag of HTML. Any other ``<word>`` is a placeholder."""
 
-_FENCE = re.compile(r"`{1,3}|\*\*")
+_INLINE = re.compile(
+    r"`{1,3}|(?<!\w)\*\*(?=\S)(?P<bold>[^*]{1,500})(?<=\S)\*\*"
+    r"|</?(?:a|b|code|del|em|i|kbd|small|span|strong|tt|u)(?:\s[^<>]{0,200})?>",
+    re.IGNORECASE,
+)
+"""Markup within a line: what stands beside it may be a sign or the rest of a word."""
+
 _LINK = re.compile(r"\[([^\[\]]{1,200})\]\([^()\s]{0,500}\)")
 _SENTENCE_END = re.compile(
     r"(?<!e\.g)(?<!i\.e)(?<!\bvs)(?<!\betc)(?:(?<=[a-z0-9)\]'\"])[.!?](?=\s|$)|(?<=[A-Z]{2})[.!?](?=\s|$))"
@@ -63,7 +69,7 @@ def _clean(text: str, most: int) -> str:
     visible = " ".join(text.split())
     if not visible.isprintable():
         visible = "".join(sign for sign in visible if unicodedata.category(sign)[0] != "C")
-    plain = _FENCE.sub(" ", _TAG.sub(" ", _LINK.sub(r"\1", visible)))
+    plain = _TAG.sub(" ", _INLINE.sub(r"\g<bold>", _LINK.sub(r"\1", visible)))
     plain = _USER_NAME.sub("", _INSECURE.sub("", plain))
     plain = " ".join(plain.split()).lstrip("#＃﹟ ").strip()
     plain = shorten(plain, most)
