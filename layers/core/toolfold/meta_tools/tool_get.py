@@ -76,7 +76,8 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
         # A value that the example call shows is not repeated.
         examples = () if name in tool.example or "default" in rule else rule.get("examples", ())
         shown = f" E.g. {_as_text(examples[0])}" if examples else ""
-        lines.append(f"- {head}: {rule.get('description', '')}{shown}")
+        text = f"{rule.get('description', '')}{shown}".strip()
+        lines.append(f"- {head}: {text}" if text else f"- {head}")
     choices = [choice["required"][0] for choice in tool.parameters.get("anyOf", ()) if choice.get("required")]
     if choices:
         lines.append(f"One of {' or '.join(choices)} is required.")
