@@ -134,9 +134,10 @@ def test_the_key_reaches_its_server_and_is_in_no_answer(tmp_path: Path, monkeypa
         found = sources.call("harbour__fail")
         assert found.structured["error"]["upstream_says"] == "No such berth; the key was [key]"
         assert key not in found.text
-        sources.write("harbour", {**child("dies_at_start"), "key_variable": "HARBOUR_KEY", "auth": auth})
-        with pytest.raises(SourceError, match="It wrote: 1 / 2 / 3 / 4 / no berth for \\[key\\]"):
-            sources.refresh("harbour")
+        for fault, written in {"dies_at_start": "1 / 2 / 3 / 4 / no berth", "errs_at_start": "Error: no berth"}.items():
+            sources.write("harbour", {**child(fault), "key_variable": "HARBOUR_KEY", "auth": auth})
+            with pytest.raises(SourceError, match=rf"It wrote: {written} for \[key\]\."):
+                sources.refresh("harbour")
         # What is no message on stdout, in words or in JSON, is a log.
         sources.write("harbour", {**child("leaks"), "key_variable": "HARBOUR_KEY", "auth": auth})
         assert not sources.refresh("harbour")

@@ -10,6 +10,7 @@ endless             lists pages for ever
 changed             has another schema of ``echo``
 gone                has no tool ``echo``
 dies_at_start       ends before it answers anything, and writes its key to stderr
+errs_at_start       ends so, with an error and its usage behind it
 dies                ends in each call
 dies_once           ends in the first call, if the marker does not exist
 large               sends 50 MB in answer to a call
@@ -263,9 +264,10 @@ def main(fault: str = "", marker: str = "") -> None:
     if fault == "leaks":
         print(f"{SECRET} {os.environ.get('HARBOUR_KEY')}", file=sys.stderr, flush=True)
         print('harbour server, ready\n{"level": "info", "message": "ready"}', flush=True)
-    if fault == "dies_at_start":
-        for line in ("first of six", "1", "2", "3", "4", f"no berth for {os.environ.get('HARBOUR_KEY')}"):
-            print(line, file=sys.stderr, flush=True)
+    if fault in ("dies_at_start", "errs_at_start"):
+        reason, lines = f"no berth for {os.environ.get('HARBOUR_KEY')}", ("first of six", "1", "2", "3", "4")
+        written = [*lines, reason] if fault == "dies_at_start" else [f"Error: {reason}", "Usage:", *lines]
+        print(*written, sep="\n", file=sys.stderr, flush=True)
         os._exit(4)
     for line in sys.stdin.buffer:
         message = json.loads(line)

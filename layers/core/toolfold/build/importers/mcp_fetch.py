@@ -33,6 +33,8 @@ _POST_REFUSED = (400, 404, 405)
 """How a server of 2024-11-05 answers a POST to the address of its stream, by the specification."""
 
 _MAX_LINES = 5
+_REASON = re.compile(r"(?:\S+ )?\S*(?:error|exception|fatal|panic)\S*(?:\s|$)", re.IGNORECASE)
+"""The beginning of a line with the reason of an end, which usage or stack frames may follow."""
 """Last lines of a program's log that a failure repeats."""
 
 _PASSWORD = re.compile(r"//[^\s/@]+@")
@@ -88,9 +90,13 @@ def ask(
 
 
 def _last_lines(fault: McpFault, adapter: McpAdapter, key: str) -> str:
-    """Return what a program wrote last, without its key and passwords in addresses, or where that is seen."""
+    """Return the errors that a program wrote, else its last lines, or where they are seen.
+
+    They are without its key and passwords in addresses.
+    """
     text = fault.log.decode("utf-8", "replace") if isinstance(fault, ServerFault) else ""
-    lines = [line.strip() for line in text.splitlines() if line.strip()][-_MAX_LINES:]
+    written = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = (list(filter(_REASON.match, written)) or written)[-_MAX_LINES:]
     shown = " / ".join(_PASSWORD.sub("//…@", adapter.texts.said(line, SourceCredentials(key))) for line in lines)
     return f" It wrote: {shown.rstrip('.')}." if shown else " Run its command at a terminal: that shows what it writes."
 
