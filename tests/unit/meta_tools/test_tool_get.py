@@ -193,7 +193,7 @@ QUOTE = FileStore(bundled_path())().get("GLOBAL_QUOTE")
     ("rule", "medium", "line"),
     [
         ({"type": "string", "description": "A."}, "x?", "- x: A."),
-        ({"type": ["string", "null"]}, "x?: string|null", "- x (string|null)"),
+        ({"type": ["string", "null"], "default": None}, "x?: string|null", "- x (string|null)"),
         ({"type": "array", "items": {"type": "integer"}}, "x?: array", "- x (array of integers)"),
         (
             {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},

@@ -46,6 +46,9 @@ _INLINE = re.compile(
 )
 """Markup within a line: what stands beside it may be a sign or the rest of a word."""
 
+_PARAGRAPH_END = re.compile(r"([A-Za-z0-9)\]\"'`])\n(?:\n+|(?=[A-Z][A-Za-z ]{0,30}:(?:\n|$)))")
+"""The end of a paragraph without a sign: before an empty line, or before a heading, as of the arguments."""
+
 _LINK = re.compile(r"\[([^\[\]]{1,200})\]\([^()\s]{0,500}\)")
 _SENTENCE_END = re.compile(
     r"(?<!e\.g)(?<!i\.e)(?<!\bvs)(?<!\betc)(?:(?<=[a-z0-9)\]'\"])[.!?](?=\s|$)|(?<=[A-Z]{2})[.!?](?=\s|$))"
@@ -57,8 +60,8 @@ _MIN_SENTENCE = 12
 def clean_text(text: Any, most: int = MAX_TEXT) -> str:
     """Return ``text`` as one paragraph of at most ``most`` characters that a catalog may have.
 
-    Line breaks become spaces, invisible characters and markup are left out, links are their text, and addresses
-    without encryption lose their scheme. What is no text becomes "".
+    Line breaks become spaces, paragraphs sentences; invisible characters and markup are left out, links are their text,
+    and addresses without encryption lose their scheme. What is no text becomes "".
     """
     return _clean(text, most) if isinstance(text, str) else ""
 
@@ -66,7 +69,8 @@ def clean_text(text: Any, most: int = MAX_TEXT) -> str:
 @functools.lru_cache(maxsize=20_000)
 def _clean(text: str, most: int) -> str:
     """Return a clean text. Tools of one source share definitions, and with them hundreds of texts."""
-    visible = " ".join(text.split())
+    lines = "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
+    visible = " ".join(_PARAGRAPH_END.sub(r"\1. ", lines).split())
     if not visible.isprintable():
         visible = "".join(sign for sign in visible if unicodedata.category(sign)[0] != "C")
     plain = _TAG.sub(" ", _INLINE.sub(r"\g<bold>", _LINK.sub(r"\1", visible)))

@@ -233,7 +233,7 @@ def value_words(
     signs: Sequence[tuple[str, str]] = BOUNDS,
     most: int | None = None,
 ) -> list[str]:
-    """Return what ``schema`` takes in a few words: type or allowed values, bounds, default.
+    """Return what ``schema`` takes in a few words: type or allowed values, bounds, and a default that is not empty.
 
     Args:
         root: the schema that its references point into.
@@ -260,7 +260,7 @@ def value_words(
         items = _options(root, item, listed) or plural or "values"
         words = [f"array of {size if any(sizes) else ''}{items}"]
     words += [f"{sign}{described[key]}" for key, sign in signs if key in described]
-    return [*words, *([f"default {shown(described['default'])}"] if "default" in described else [])]
+    return [*words, *([f"default {shown(described['default'])}"] if described.get("default") not in (None, "") else [])]
 
 
 def _options(

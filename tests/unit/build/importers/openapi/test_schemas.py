@@ -272,7 +272,7 @@ def test_names_and_texts_come_from_the_operation(tmp_path: Path) -> None:
     }
     found = read(tmp_path, document(paths)).tools.values()
     assert [(tool.name, tool.summary, tool.description) for tool in found] == [
-        ("pets/list", "List pets of an owner", "Pets At most 100."),
+        ("pets/list", "List pets of an owner", "Pets. At most 100."),
         ("get_pets_id", "", "GET /pets/{id}"),
         ("delete_pets_id", "Remove a pet", "Remove a pet. Deprecated by the service."),
         ("get_owners", "", "GET /owners"),
