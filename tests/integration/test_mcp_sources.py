@@ -326,6 +326,14 @@ def test_some_of_many_tools_can_be_included(sources: Sources) -> None:
     assert [tool["name"] for tool in sources.snapshot("harbour")["tools"]][:2] == ["tool_5", "tool_990"]
 
 
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_new_tools_that_say_nothing_of_their_effect_are_counted(sources: Sources, is_trusted: bool) -> None:
+    sources.write("harbour", child(), trust_annotations=is_trusted, exclude=["tool_*"])
+    notes = sources.refresh("harbour").notes
+    assert ("1 tool without annotations" in str(notes)) == is_trusted
+    assert sources.refresh("harbour").notes == ()
+
+
 def test_a_check_reports_what_changed_and_writes_nothing(sources: Sources) -> None:
     folder = sources.write("harbour", child())
     sources.refresh("harbour")

@@ -20,6 +20,7 @@ from toolfold.fuzzy import match_any
 from toolfold.network.ssrf import is_secure_url
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable
 from toolfold.sources.mcp.fingerprint import canonical, tool_fingerprint
+from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -241,7 +242,19 @@ class McpImporter(base.Importer[McpSettings]):
             raise mcp_fetch.failure(settings.id, f"{problem}; name the tools that are needed under include.")
         before = {} if old is None else old.by_name()
         after = {name: value for name, value in new.by_name().items() if old is not None or name[0] != "("}
-        return base.Fetched(base.RefreshReport.between(before, after), content)
+        added = after.keys() - before.keys()
+        silent = [tool for tool in found["tools"] if tool["name"] in added and not _says_effect(tool)]
+        notes = [
+            f"{counted(len(silent), 'tool')} without annotations: each call needs approval, unless overlay.yaml has "
+            "the effect"
+        ]
+        notes = notes if silent and settings.trust_annotations else []
+        return base.Fetched(base.RefreshReport.between(before, after, notes), content)
+
+
+def _says_effect(tool: Mapping[str, Any]) -> bool:
+    annotations = tool.get("annotations")
+    return isinstance(annotations, dict) and not annotations.keys().isdisjoint(("readOnlyHint", "destructiveHint"))
 
 
 def effect_of(tool: Mapping[str, Any], *, trusted: bool) -> Effect:

@@ -96,7 +96,7 @@ def _last_lines(fault: McpFault, adapter: McpAdapter, key: str) -> str:
     """
     text = fault.log.decode("utf-8", "replace") if isinstance(fault, ServerFault) else ""
     written = [line.strip() for line in text.splitlines() if line.strip()]
-    lines = (list(filter(_REASON.match, written)) or written)[-_MAX_LINES:]
+    lines = (list(dict.fromkeys(filter(_REASON.match, written))) or written)[-_MAX_LINES:]
     shown = " / ".join(_PASSWORD.sub("//…@", adapter.texts.said(line, SourceCredentials(key))) for line in lines)
     return f" It wrote: {shown.rstrip('.')}." if shown else " Run its command at a terminal: that shows what it writes."
 
