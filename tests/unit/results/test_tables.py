@@ -147,6 +147,7 @@ TYPED = {"columnTypes": ["INTEGER", "VARCHAR"], "rows": [[1, "x"], [2, "y"]]}
         # Rows have the names of their columns, and not of their types.
         *((json.dumps({names: ["a", "b"], **TYPED}), ("a", "b"), [(1, "x"), (2, "y")])
           for names in ("columns", "type_names")),
+        ('{"columns": ["a", "b"], "rows": [["1", ["x"]], ["2", null]]}', ("a", "b"), [(1, ["x"]), (2, None)]),
     ],
 )  # fmt: skip
 def test_answer_is_a_table(body: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:

@@ -51,10 +51,8 @@ def is_flat(value: Any) -> bool:
 
 
 def row_width(rows: Sequence[Any]) -> int:
-    """Return how many cells each of the rows has that are lists; 0 where there is no row, or these are no cells."""
-    if not rows or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
-        return 0
-    return 0 if any(isinstance(cell, list | dict) for row in rows for cell in row) else len(rows[0])
+    """Return how many cells each of the rows has, where all are lists of one length; else 0."""
+    return len(rows[0]) if rows and all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows) else 0
 
 
 def has_header(rows: Sequence[Sequence[Any]]) -> bool:
@@ -83,8 +81,10 @@ def titled_rows(
     """Return the titles of columns, which are beside rows, in the first one, or made of the type, and the rows.
 
     None where nothing says that lists of equal length are rows: one row without titles, or several without a column
-    of times or words before their numbers.
+    of times or words before their numbers. Lists of lists are rows by titles beside them alone.
     """
+    if not titles and any(isinstance(cell, list | dict) for row in rows for cell in row):
+        return None
     if not titles and has_header(rows):
         titles, rows = rows[0], rows[1:]
     if not titles:
