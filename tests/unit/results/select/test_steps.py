@@ -359,6 +359,12 @@ def test_error_names_the_paths_that_there_are(answer: Any, select: str, said: st
     assert said in found.said
 
 
+def test_a_text_has_no_rows_to_select() -> None:
+    with pytest.raises(InvalidSelect, match="a text, which has no rows") as caught:
+        select_from(Document(metadata="1. row\na: 1", is_text=True), "last 1")
+    assert caught.value.suggestion == "Leave select out."
+
+
 def test_path_is_shown_where_it_is_named_alone() -> None:
     (table,) = run("commit.author.name = ann", json.dumps(COMMITS)).tables
     assert table.columns == ("sha", "commit", "labels")

@@ -126,6 +126,8 @@ class _Evaluation:
         if self._is_object:
             fields = document.metadata
             if not isinstance(fields, dict):
+                if document.is_text:
+                    raise invalid("this answer is a text, which has no rows", "Leave select out.")
                 raise invalid("this answer has no rows", "Leave select out, or write jmespath: and an expression.")
             self._tables = [Table("", tuple(fields), [tuple(fields.values())])]
         self._queries: dict[str, Query] = {}
