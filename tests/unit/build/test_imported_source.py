@@ -84,6 +84,8 @@ EXAMPLE = "Returns the weather of a city (e.g. Oslo)"
         ({"name": "a", "summary": "Rain by day, in mm. For towns."},
          {"summary": "Rain by day, in mm", "description": "Rain by day, in mm. For towns."}),
         ({"name": "a", "summary": "Up"}, {"summary": "Up (Toy)"}),
+        ({"name": "a", "description": "Purpose:\n 1. Reads the rain. Of a day.\n\nUsage:\n 1. Often."},
+         {"summary": "Reads the rain", "description": "Purpose: 1. Reads the rain. Of a day. Usage: 1. Often."}),
     ],
 )  # fmt: skip
 def test_a_tool_can_be_listed_described_and_called(tmp_path: Path, tool: dict[str, Any], made: dict[str, str]) -> None:
@@ -96,6 +98,13 @@ def test_a_tool_can_be_listed_described_and_called(tmp_path: Path, tool: dict[st
     assert (name == "toy__get_weather") == (tool["name"] == "get-weather")
     (name,) = catalog = compiled(tmp_path, [tool], prefix=False)
     assert (name == "get_weather", tool_of(catalog, name).tags) == (tool["name"] == "get-weather", ())
+
+
+def test_a_first_sentence_of_several_tools_is_not_their_summary(tmp_path: Path) -> None:
+    described = {"description": "Guardrails:\n 1. This changes data.\n\nPurpose:\n 1. Adds."}
+    tools = [{"name": "add", "title": "Add a city", **described}, {"name": "drop", **described}, {"name": "own"}]
+    catalog = compiled(tmp_path, tools, "tools: {drop: {summary: Removes a city}}")
+    assert [catalog.summary(position).summary for position in range(3)] == ["Add a city", "Removes a city", "Own (Toy)"]
 
 
 def test_the_source_says_where_it_comes_from(tmp_path: Path) -> None:

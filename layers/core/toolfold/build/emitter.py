@@ -51,8 +51,11 @@ _PARAGRAPH_END = re.compile(r"([A-Za-z0-9)\]\"'`])\n(?:\n+|(?=[A-Z][A-Za-z ]{0,3
 
 _LINK = re.compile(r"\[([^\[\]]{1,200})\]\([^()\s]{0,500}\)")
 _SENTENCE_END = re.compile(
-    r"(?<!e\.g)(?<!i\.e)(?<!\bvs)(?<!\betc)(?:(?<=[a-z0-9)\]'\"])[.!?](?=\s|$)|(?<=[A-Z]{2})[.!?](?=\s|$))"
+    r"(?<!e\.g)(?<!i\.e)(?<!\bvs)(?<!\betc)(?<!: \d)(?:(?<=[a-z0-9)\]'\"])[.!?](?=\s|$)|(?<=[A-Z]{2})[.!?](?=\s|$))"
 )
+_LIST_START = re.compile(r"(?:[^.!?]{0,30}: )?1\. ")
+"""The beginning of a text that is a numbered list, with a heading."""
+
 _MIN_SENTENCE = 12
 """Characters below which what looks like a sentence is the start of one, as in "E.g."."""
 
@@ -82,6 +85,8 @@ def _clean(text: str, most: int) -> str:
 
 def first_sentence(text: str, most: int = SUMMARY_LIMIT) -> str:
     """Return the first sentence of a clean text, without its full stop, shortened to ``most`` characters at a word."""
+    if found := _LIST_START.match(text):
+        text = text[found.end() :]
     end = next((found for found in _SENTENCE_END.finditer(text) if found.start() >= _MIN_SENTENCE), None)
     return shorten((text if end is None else text[: end.start()]).strip().rstrip(".").rstrip(), most)
 

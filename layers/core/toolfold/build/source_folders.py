@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -209,9 +210,11 @@ def _load(
     notes, tools = list(found.notes), []
     for one in (one for one in found.tools if one.name not in refused):
         tool = replace(one, function=one.name, category=one.category or settings.id)
-        if importer.is_imported:
-            tool = _cleaned(tool, notes)
-        tools.append(_completed(settings, title, tool, overlay.tools.get(one.name, ToolOverlay())))
+        tools.append(_cleaned(tool, notes) if importer.is_imported else tool)
+    summaries = Counter(first_sentence(tool.summary or tool.description) for tool in tools)
+    tools = [
+        _completed(settings, title, tool, overlay.tools.get(tool.function, ToolOverlay()), summaries) for tool in tools
+    ]
     # What was written for the catalog stays as its model has checked it.
     clean = clean_text if importer.is_imported else lambda text, _: text
     categories = {}
@@ -294,11 +297,16 @@ def _cleaned(tool: Tool, notes: list[str]) -> Tool:
     )
 
 
-def _completed(settings: base.ImporterSettings, source_title: str, tool: Tool, overlay: ToolOverlay) -> Tool:
+def _completed(
+    settings: base.ImporterSettings, source_title: str, tool: Tool, overlay: ToolOverlay, summaries: Mapping[str, int]
+) -> Tool:
+    """Return a tool with what others left out; ``summaries`` has how many tools of the source begin in the same way."""
     words = in_words(tool.function).strip().capitalize() or tool.name  # a name may be signs alone
     title = overlay.title or tool.title or words[:_MAX_TITLE]
     description = overlay.description or tool.description or tool.summary
-    summary = overlay.summary or first_sentence(tool.summary or description)
+    first = first_sentence(tool.summary or description)
+    # What several tools begin with, as with a heading, does not say which is which.
+    summary = overlay.summary or (title if summaries[first] > 1 else first)
     if len(summary) < _SHORT_SUMMARY:
         summary = first_sentence(f"{summary or title} ({source_title})")
     tags = [*overlay.tags, *map(_tag, tool.tags), *settings.tags, *([_tag(settings.id)] if settings.prefix else [])]
