@@ -249,6 +249,7 @@ HARMLESS = [
     "Use this to validate the locale before calling update-mailbox-settings.",
     "Prefer this over download-bytes for any file above a few KB.",
     "Clients use this API when they first log in.",
+    "Fields of the index. Note to LLM: If unsure, use the `indexes` tool to learn which fields it has.",
     "You must pass the header on every request, and be the owner of the folder.",
     "If there is only one version, do not ask the user to select one.",
     "An internal note, never shown to the user.",

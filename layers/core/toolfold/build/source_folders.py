@@ -228,7 +228,7 @@ def _load(
         source=source,
         categories=categories,
         files=found.files,
-        left_out=[*found.left_out, *map(str, unread)],
+        left_out=[*found.left_out, *reversed({one.tool or one.field: str(one) for one in reversed(unread)}.values())],
         notes=notes,
         settings=settings,
         vocabulary=_vocabulary(folder, categories, problems),

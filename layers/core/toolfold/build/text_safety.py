@@ -87,7 +87,9 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"|quer\w+|needs?|purposes?|messages?|topics?|conversations?))|(?:over|before) (?:any\w*|every\w*|all|each"
         r"|others?|them|it|answering|(?:calling|using) (?:any\w*|other|all)))\b",
         r"\b(?:before|after|instead of|than) (?:\w+ing )?(?:any|all|every|each) (?:of the )?other tools?\b",
-        rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}[:,!]",
+        # How to find a value of an argument is for every caller.
+        rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}[:,!]"
+        r"(?! (?:if unsure, )?use the\b)",
         r"(?:^|[.;:!] )(?:please )?(?:act as (?:an?|if|the)|pretend|from now on|roleplay)\b",
         rf"\bas an? {_MODEL},? you\b|\byour (?:new )?(?:task|role|goal|job|mission) is\b",
     ),
