@@ -240,7 +240,7 @@ def value_words(
         schema: the JSON Schema of a value.
         shown: returns how a value is written.
         signs: keywords, with the words before their values.
-        most: how many of the allowed values are listed; None: all.
+        most: how many of the allowed values, and of the names in an object, are listed; None: all.
 
     Example:
         >>> value_words({}, {"type": "integer", "minimum": 1, "default": 10})
@@ -251,16 +251,27 @@ def value_words(
         return [*map(shown, values[:most]), *(["…"] if most is not None and values[most:] else [])]
 
     types, described = type_words(root, schema), keywords(root, schema)
-    words = [_options(root, schema, listed) or "|".join(types) or "any"]
+    words = [_options(root, schema, listed) or _typed(root, schema, "|".join(types), most) or "any"]
     if types == ["array"]:
         sizes = [str(described.get(key, "")) for key in ("minItems", "maxItems")]
         size = f"{' to '.join(sizes) if all(sizes) else f'≥{sizes[0]}' if sizes[0] else f'≤{sizes[1]}'} "
         item = described.get("items")
-        plural = "/".join(f"{type_}s" for type_ in type_words(root, item))
+        plural = _typed(root, item, "/".join(f"{type_}s" for type_ in type_words(root, item)), most)
         items = _options(root, item, listed) or plural or "values"
         words = [f"array of {size if any(sizes) else ''}{items}"]
     words += [f"{sign}{described[key]}" for key, sign in signs if key in described]
     return [*words, *([f"default {shown(described['default'])}"] if described.get("default") not in (None, "") else [])]
+
+
+def _typed(root: Any, schema: Any, types: str, most: int | None) -> str:
+    """Return the words of types with the names in an object, those first that it must have: ``object {id, name?}``."""
+    if "object" not in types:
+        return types
+    required = frozenset(_list(keywords(root, schema).get("required")))
+    names = sorted(properties(root, schema), key=lambda name: name not in required)
+    shown = [name if name in required else f"{name}?" for name in names[:most]]
+    more = ["…"] if names[len(shown) :] else []
+    return f"{types} {{{', '.join(shown + more)}}}" if names else types
 
 
 def _options(

@@ -103,8 +103,6 @@ def describe_expected(schema: Any, root: Any = None) -> str:
     """
     root = schema if root is None else root
     words = json_schema.value_words(root, schema, _shown, _SIGNS, _MAX_OPTIONS)
-    if "object" in words[0].split("|") and (keys := list(json_schema.properties(root, schema))):
-        words.insert(1, "with " + ", ".join(keys[:_MAX_OPTIONS]))
     if (pattern := json_schema.keyword(root, schema, "pattern")) is not None:
         words.append(f"matching {str(pattern)[:_MAX_PATTERN]}")
     examples = json_schema.keyword(root, schema, "examples")

@@ -54,6 +54,10 @@ def medium(tool: Tool) -> tuple[dict[str, Any], str]:
     return entry, safe_line(f"{signature(tool)}: {tool.summary}{_suffix(tool)}")
 
 
+_MAX_VALUES = 24
+"""Allowed values of a parameter that the words of a tool list; its schema has all."""
+
+
 def full(tool: Tool) -> tuple[dict[str, Any], str]:
     """Render the whole description, ``parameters``, ``returns``, ``example_call`` and ``hash``."""
     description = full_description(tool)
@@ -67,7 +71,7 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
     lines = [f"{tool.name}{_suffix(tool)}: {description}"]
     required = tool.parameters.get("required", ())
     for name, rule in properties(tool.parameters).items():
-        words = value_words(tool.parameters, rule, _as_text)
+        words = value_words(tool.parameters, rule, _as_text, most=_MAX_VALUES)
         words = words[words[0] == "string" and "enum" not in rule :]
         # A description names the format and an example shows it; the expression is for parameters without an example.
         words += [f"matching {rule['pattern']}"] if "pattern" in rule and not rule.get("examples") else []
@@ -81,7 +85,8 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
     choices = [choice["required"][0] for choice in tool.parameters.get("anyOf", ()) if choice.get("required")]
     if choices:
         lines.append(f"One of {' or '.join(choices)} is required.")
-    lines += [f"Returns {tool.returns}", f"Example: {dumps_compact(example_call(tool))}"]
+    lines += [f"Returns {tool.returns}"] if tool.returns else []
+    lines.append(f"Example: {dumps_compact(example_call(tool))}")
     return entry, "\n".join(map(safe_line, lines))
 
 

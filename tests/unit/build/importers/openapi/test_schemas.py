@@ -275,8 +275,8 @@ def test_names_and_texts_come_from_the_operation(tmp_path: Path) -> None:
         ("pets/list", "List pets of an owner", "Pets. At most 100."),
         ("get_pets_id", "", "GET /pets/{id}"),
         ("delete_pets_id", "Remove a pet", "Remove a pet. Deprecated by the service."),
-        ("get_owners", "", "GET /owners"),
-        ("post_owners", "", "POST /owners"),
+        ("get_owners", "", "Get owners (GET /owners)"),
+        ("post_owners", "", "Post owners (POST /owners)"),
         ("list_toys", "", "Return all toys."),
     ]
 

@@ -251,14 +251,16 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             self._api.note(f"{operation.title}: inner parts of the schema are left out", value)
         # Frameworks make a summary of the name of a function: "List Pets", or "ListPets".
         title = summary = in_words(summary) if summary.isidentifier() else summary
-        if description and summary.lower() == in_words(operation.name).lower():
+        words = in_words(operation.name).capitalize()
+        if description and summary.lower() == words.lower():
             summary = ""
+        stated = description or summary or (f"{words} ({operation.title})" if "operationId" in value else operation.title)
         for sentence in (
             "Deprecated by the service." if value.get("deprecated") is True else "",
             _LACKS.format(lacks) if lacks else "",
         ):
             if sentence:
-                description = f"{(description or summary or operation.title).rstrip('.')}. {sentence}"
+                stated = f"{stated.rstrip('.')}. {sentence}"
         need = "required" if self.settings.auth is None else security.need
         call = {**binding.call, "path": f"{server_path}{binding.call['path']}"}
         return base.Tool(
@@ -266,9 +268,9 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             where=lambda *_: where,
             parameters=binding.parameters,
             effect=base.effect_of_method(operation.method),
-            title=title or in_words(operation.name).capitalize(),
+            title=title or words,
             summary=summary,
-            description=description or summary or operation.title,
+            description=stated,
             call=call if need == "required" else {**call, "credentials": need},
             returns=binding.answer.outline,
             answer={"rows": [*binding.answer.rows], "kind": "typed"},
