@@ -254,7 +254,8 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         words = in_words(operation.name).capitalize()
         if description and summary.lower() == words.lower():
             summary = ""
-        stated = description or summary or (f"{words} ({operation.title})" if "operationId" in value else operation.title)
+        named = f"{words} ({operation.title})" if "operationId" in value else operation.title
+        stated = description or summary or named
         for sentence in (
             "Deprecated by the service." if value.get("deprecated") is True else "",
             _LACKS.format(lacks) if lacks else "",
