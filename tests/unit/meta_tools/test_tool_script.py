@@ -200,10 +200,11 @@ def test_objects_of_a_class_become_objects(tools: MetaTools) -> None:
     assert value(run(tools, script)) == {"symbol": "IBM"}
 
 
-@pytest.mark.parametrize("marker", ["[1]", "True", "'x'", "{}", "-1", "0", "10**30"])
-def test_a_value_that_looks_like_a_call_is_a_value(tools: MetaTools, marker: str) -> None:
-    """What stands for a call inside ``gather`` until it is made cannot be forged."""
-    assert value(run(tools, f"gather({{'$pending': {marker}}}, {{'$pending': {marker}}})[0]")) is not None
+def test_several_calls_at_once_are_mixed_with_values_and_raise_where_they_stand(tools: MetaTools) -> None:
+    assert value(run(tools, "gather(call('CPI', select='last 1'), 5, 'x')[1:]")) == [5, "x"]
+    awaited = "async def f():\n    return 1 / 0\n\ngather(f(), call('CPI', select='last 1'))"
+    assert failure(run(tools, awaited))["line"] == 4
+    assert failure(run(tools, "x = 1\n\ngather(call('NO_SUCH'), 1)"))["line"] == 3
 
 
 @pytest.mark.parametrize(
@@ -259,7 +260,6 @@ LIMITED = {
     "import asyncio\nasyncio.run(asyncio.sleep(10**9))": "sleep",
     "x = []\nfor i in range(10_000):\n    x = [x]\nx": "result",
     "10**100_000": "result",
-    "while True:\n    gather()": "suspensions",
     "while True:\n    try:\n        nope\n    except NameError:\n        pass": "suspensions",
     "while True:\n    try:\n        call('NO_SUCH')\n    except Exception:\n        pass": "calls",
 }
@@ -433,24 +433,24 @@ def test_a_call_imports_nothing_of_scripts(mock_api: MockApi) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "place"),
+    ("script", "is_found"),
     [
-        ("x = call(1)", (False, False)),
-        ("gather(call(1))", (True, False)),
-        ("gather(\n  # é (\n  call(1))", (True, False)),
-        ("s = 'gather('; call(1)", (False, False)),
-        ("await call(1)", (False, True)),
-        ("asyncio.gather(call(1))", (False, True)),
-        ("from asyncio import gather\ngather(call(1))", (False, True)),
-        ("gather(1); call(1)", (False, False)),
-        ("gather(call(1)", (False, False)),
-        ("await (call(1))", (False, True)),
-        ("x = 'a\u2028b'; gather(call(1))", (True, False)),
+        ("x = call(1)", False),
+        ("gather(call(1))", True),
+        ("gather(\n  # é (\n  call(1))", True),
+        ("s = 'gather('; call(1)", False),
+        ("await call(1)", True),
+        ("asyncio.gather(call(1))", True),
+        ("from asyncio import gather\ngather(call(1))", True),
+        ("gather(1); call(1)", False),
+        ("gather(call(1)", False),
+        ("await (call(1))", True),
+        ("x = 'a\u2028b'; gather(call(1))", True),
     ],
 )
-def test_calls_at_the_same_time_are_found_in_the_text(script: str, place: tuple[bool, bool]) -> None:
+def test_calls_at_the_same_time_are_found_in_the_text(script: str, is_found: bool) -> None:
     start = len(script[: script.rindex("call(1)")].encode())
-    assert tuple(start in calls for calls in find_calls(script)) == place
+    assert (start in find_calls(script)) == is_found
 
 
 def test_values_of_a_script_become_json() -> None:

@@ -86,9 +86,6 @@ _SUBSET = (
 _NO_HOST = "A script has no files, network or variables of a system: data comes from call(…) and from inputs."
 _NO_RESULT = "The script has no result: the value of its last expression is. End it with what to return."
 
-_PENDING = "$pending"
-"""Key of the value that stands for a call inside ``gather(…)`` until all of them are made."""
-
 _CALLS = ("call", "TOOL_CALL")
 """Functions that call the tool they are given the name of."""
 
@@ -125,7 +122,7 @@ class _Script:
 
     def __init__(self, plan: Plan, script: str) -> None:
         self._plan = plan
-        self._places = find_calls(script)
+        self._together = find_calls(script)
         words = set(_WORD.findall(script))
         self._functions = {
             module: _functions_of(plan.catalog, id_)
@@ -177,14 +174,12 @@ class _Script:
         return [safe_line(f"# printed: {json.dumps(printed, ensure_ascii=False)}")] if printed else []
 
     def call(self, called: ScriptCall) -> Any:
-        """Return what a call of the script returns.
+        """Return what a call of the script returns, or its error; :data:`LATER` for one of several at the same time.
 
         Raises:
-            CallError: it failed; the script may catch it.
+            CallError: it cannot be made; the script may catch it.
             ScriptLimit: the script makes too many calls.
         """
-        if called.function == "gather":
-            return self._gather(called.args, keeps_errors=called.kwargs.get("return_exceptions") is True)
         name, arguments = self._tool_of(called)
         if len(self.items) >= MAX_CALLS:
             raise limit_error("calls")
@@ -192,35 +187,19 @@ class _Script:
         self.items.append(item)
         if self._plan.is_full:
             raise limit_error("calls")
-        is_gathered = called.start in self._places.gathered
-        if is_gathered or called.start in self._places.awaited:
-            self._later[called.id] = item
-            return {_PENDING: called.id} if is_gathered else LATER
-        self._perform([item])
-        value = self._value_or_error(item)
-        if isinstance(value, CallError):
-            raise value
-        return value
+        self._later[called.id] = item
+        return LATER if called.start in self._together else self.settle([called.id])[called.id]
 
     def settle(self, ids: Collection[int]) -> Mapping[int, Any]:
-        """Make awaited calls at the same time; return their results or errors."""
-        items = {id_: self._later.pop(id_) for id_ in ids if id_ in self._later}
-        self._perform(list(items.values()))
-        return {id_: self._value_or_error(item) for id_, item in items.items()}
-
-    def _gather(self, given: tuple[Any, ...], *, keeps_errors: bool) -> list[Any]:
-        values = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else list(given)
-        # A call is an object with its id alone; others are values of their own.
-        calls = [one[_PENDING] if isinstance(one, dict) and one.keys() == {_PENDING} else None for one in values]
-        results = self.settle([id_ for id_ in calls if type(id_) is int])
-        found = []
-        for id_, value in zip(calls, values, strict=True):
-            result = results.get(id_, value) if type(id_) is int else value
-            if isinstance(result, CallError):
-                if not keeps_errors:
-                    raise result
-                result = {"error": {"code": result.code, "message": result.message}}
-            found.append(result)
+        """Make calls at the same time; return their results or errors."""
+        items = {id_: self._later.pop(id_) for id_ in ids}
+        self._plan.perform(list(items.values()), MAX_PARALLEL)
+        if any(item.is_skipped for item in items.values()):
+            raise limit_error("deadline")
+        found: dict[int, Any] = {}
+        for id_, item in items.items():
+            budget = WorkBudget(self._plan.budget.deadline)
+            found[id_] = item.error if item.answer is None else view_of(item.answer.document, budget)
         return found
 
     def with_hint(self, error: ScriptError) -> ScriptError:
@@ -257,16 +236,6 @@ class _Script:
         except (TooLarge, UnicodeEncodeError):
             raise InvalidArguments("The arguments are too large, or not text.", "Pass values that JSON has.") from None
         return name, dict(found)
-
-    def _perform(self, items: list[Item]) -> None:
-        self._plan.perform(items, MAX_PARALLEL)
-        if any(item.is_skipped for item in items):
-            raise limit_error("deadline")
-
-    def _value_or_error(self, item: Item) -> Any:
-        if item.error is not None or item.answer is None:
-            return item.error
-        return view_of(item.answer.document, WorkBudget(self._plan.budget.deadline))
 
 
 def _source_modules(catalog: Catalog) -> dict[str, str]:

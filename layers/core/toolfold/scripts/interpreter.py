@@ -23,7 +23,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from toolfold.errors import CallError, ScriptError, ScriptLimit, ScriptsUnavailable, ScriptSyntax
@@ -90,6 +90,30 @@ _MAX_MESSAGE = 300
 """Characters of a message of the interpreter in an error or the log."""
 
 
+_GATHER = """
+def gather(*calls, return_exceptions=False):
+    import asyncio
+
+    async def settled(value):
+        if type(value).__name__ != "coroutine":
+            return value
+        try:
+            return await value
+        except RuntimeError as error:
+            if not return_exceptions:
+                raise
+            code, _, message = str(error).partition(": ")
+            return {"error": {"code": code, "message": message}}
+
+    async def together(values):
+        return await asyncio.gather(*[settled(value) for value in values])
+
+    only = calls[0] if len(calls) == 1 else None
+    return asyncio.run(together(only if isinstance(only, (list, tuple)) else calls))
+"""
+"""``gather`` without ``await``, of calls and of other values: the interpreter's own takes no ``return_exceptions``."""
+
+
 class ScriptCall(NamedTuple):
     """A function of the host that a script calls.
 
@@ -142,7 +166,7 @@ class Host(Protocol):
     printed: Output
 
     def call(self, called: ScriptCall) -> Any:
-        """Return what a call returns; :data:`LATER` for one that is awaited. May raise a ``CallError``."""
+        """Return what a call returns or its error; :data:`LATER` for one that is awaited. May raise a ``CallError``."""
 
     def settle(self, ids: Collection[int]) -> Mapping[int, Any]:
         """Return the results of awaited calls, or the exceptions that they raise, by their ids."""
@@ -201,8 +225,7 @@ class Interpreter:
                         if not attempts_left:
                             raise
                 host.printed.process_id = session.worker_pid
-                if hosted:
-                    session.feed_run("import " + ", ".join(hosted))
+                session.feed_run(_GATHER + "".join(f"import {module}\n" for module in hosted))
                 return run.drive(session.feed_start(script, inputs=dict(inputs), print_callback=host.printed))
         except monty.MontySyntaxError as error:
             raise ScriptSyntax(
@@ -231,12 +254,15 @@ LATER = object()
 """Returned for a call whose result is awaited."""
 
 
+_SCRIPT = "<python-input-1>"
+"""What the interpreter calls the script, which it reads after ``gather`` and the imports."""
+
+
 class _Run:
     """One script as it runs."""
 
     def __init__(self, monty: Any, host: Host, deadline: float) -> None:
         self._monty, self._host, self._deadline = monty, host, deadline
-        self._filename = f"<python-input-{1 if host.modules else 0}>"
         self._raised: dict[str, CallError] = {}
 
     def drive(self, step: Any) -> Any:
@@ -247,7 +273,7 @@ class _Run:
                 raise limit_error("deadline")
             if isinstance(step, monty.NameLookupSnapshot):
                 name = step.variable_name
-                step = step.resume(value=_named(name)) if name in ("call", "gather") else step.resume()
+                step = step.resume(value=_named(name)) if name == "call" else step.resume()
             elif isinstance(step, monty.FutureSnapshot):
                 settled = self._host.settle(step.pending_call_ids)
                 step = step.resume({id_: self._outcome(value) for id_, value in settled.items()})
@@ -284,7 +310,7 @@ class _Run:
 
     def _answer(self, step: Any) -> dict[str, Any]:
         # A text that the script evaluates has places of its own.
-        start = step.position.start if step.position.filename == self._filename else -1
+        start = step.position.start if step.position.filename == _SCRIPT else -1
         called = ScriptCall(str(step.function_name), tuple(step.args), dict(step.kwargs), start, step.call_id)
         try:
             value = self._host.call(called)
@@ -292,7 +318,7 @@ class _Run:
             raise
         except CallError as error:
             return self._outcome(error)
-        return {"future": ...} if value is LATER else {"return_value": value}
+        return {"future": ...} if value is LATER else self._outcome(value)
 
     def _outcome(self, value: Any) -> dict[str, Any]:
         if not isinstance(value, CallError):
@@ -356,40 +382,27 @@ _FILE = "<script>"
 warnings.filterwarnings("ignore", module=_FILE)  # about a text that this process does not run
 
 
-class CallPlaces(NamedTuple):
-    """The bytes of a script at which calls begin.
+def find_calls(script: str) -> frozenset[int]:
+    """Return the bytes of a script at which the calls begin that it makes at the same time.
 
-    Attributes:
-        gathered: those of calls inside the parentheses of toolfold's ``gather``.
-        awaited: of those behind ``await``, or inside ``asyncio.gather``.
+    They are behind ``await``, or inside the parentheses of ``gather``. None of a text that Python cannot parse.
     """
-
-    gathered: frozenset[int] = frozenset()
-    awaited: frozenset[int] = frozenset()
-
-
-def find_calls(script: str) -> CallPlaces:
-    """Return the calls that a script makes at once; none of a text that Python cannot parse."""
     if "gather" not in script and "await" not in script:
-        return CallPlaces()
+        return frozenset()
     try:
         nodes = list(ast.walk(ast.parse(script, _FILE)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return CallPlaces()  # the interpreter reports what is wrong with the text
+        return frozenset()  # the interpreter reports what is wrong with the text
     lines = [0, *(end.end() for end in re.finditer(rb"\r\n?|\n", script.encode()))]
-    imports = (node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "asyncio")
-    has_native = any(name.name == "gather" for node in imports for name in node.names)
-    gathered, awaited = set[int](), set[int]()
+    found = set[int]()
     for node in nodes:
-        function = node.func if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
-            awaited.add(lines[node.value.lineno - 1] + node.value.col_offset)
-        is_method = isinstance(function, ast.Attribute) and function.attr == "gather"
-        if is_method or (isinstance(function, ast.Name) and function.id == "gather"):
-            within = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call) and inner is not node]
-            starts = {lines[inner.lineno - 1] + inner.col_offset for inner in within}
-            (awaited if is_method or has_native else gathered).update(starts)
-    return CallPlaces(frozenset(gathered - awaited), frozenset(awaited))
+        together: Iterable[ast.AST] = ()
+        if isinstance(node, ast.Await):
+            together = (node.value,)
+        elif isinstance(node, ast.Call) and "gather" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
+            together = ast.walk(node)
+        found.update(lines[one.lineno - 1] + one.col_offset for one in together if isinstance(one, ast.Call))
+    return frozenset(found)
 
 
 _MAX_CHARS = 5_000_000
