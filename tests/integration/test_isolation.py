@@ -218,8 +218,7 @@ class TestArguments:
             ("TOOL_CALL", {"tool_name": "CPI", "arguments": {"interval": "\ud800"}}),
             ("TOOL_CALL", {"tool_name": "CPI", "arguments": {"interval": [{"a": ["\ud800"]}]}}),
             ("TOOL_CALL", {"tool_name": "CPI", "arguments": '{"interval": "\\ud800"}'}),
-            ("TOOL_CALL", {"tool_name": "CPI", "select": "where date = '\ud800'"}),
-            ("TOOL_LIST", {"query": "\ud800"}),
+            ("TOOL_LIST", {"query": ["\ud800"]}),
             ("TOOL_GET", {"tool_name": ["CPI", "\ud800"]}),
         ],
     )

@@ -6,7 +6,6 @@ Every failure becomes a result here, except a scope that the access token lacks:
 from __future__ import annotations
 
 import importlib
-import json
 import logging
 import threading
 import time
@@ -22,7 +21,6 @@ from toolfold.errors import (
     CatalogUnavailable,
     InsufficientScope,
     InternalError,
-    InvalidArguments,
     ToolNotExposed,
 )
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
@@ -225,7 +223,6 @@ class MetaTools:
         result: Result | None = None
         try:
             credentials.require_scopes("tools:read")
-            _check_unicode(name, arguments)
             credentials = credentials._replace(reads_only=reads_only or credentials.reads_only)
             result = self.handle(name, MetaRequest(self, self.catalog(), arguments, credentials, deadline, whole))
         except InsufficientScope:
@@ -298,19 +295,6 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
     if name == "TOOL_CALL":
         return read_tool_call(catalog, arguments)
     return MetaCall(name, read_arguments(catalog, name, arguments))
-
-
-def _check_unicode(name: str, arguments: Mapping[str, Any]) -> None:
-    """Raise an error for half of a surrogate pair, anywhere in the arguments: it can be neither sent nor repeated."""
-    try:
-        json.dumps(arguments, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise InvalidArguments(
-            f"{name}: the arguments have a surrogate without its pair, which is not valid Unicode.",
-            "Send the character as one escape sequence of two, or leave it out; nothing was sent.",
-        ) from None
-    except (ValueError, RecursionError):
-        pass  # reported where the value is used
 
 
 _SAMPLES, _SAMPLE_CHARS = 4, 128
