@@ -17,13 +17,13 @@ from tests.conftest import KEY
 from tests.support.cpu_time import ends_within
 from toolfold import extras
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.errors import ScriptsUnavailable
+from toolfold.errors import ScriptLimit, ScriptsUnavailable
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
 from toolfold.scripts import interpreter
-from toolfold.scripts.interpreter import TooLarge, find_calls, to_json
+from toolfold.scripts.interpreter import find_calls, to_json
 from toolfold.settings import Settings
 
 pytest.importorskip("pydantic_monty")
@@ -456,5 +456,5 @@ def test_calls_at_the_same_time_are_found_in_the_text(script: str, is_found: boo
 def test_values_of_a_script_become_json() -> None:
     assert to_json({1: (2, {3}), "x": float("nan"), "y": b"z"}) == {"1": [2, [3]], "x": "nan", "y": "b'z'"}
     for large in (10**5000, ["x"] * 400_000, "x" * 6_000_000):
-        with pytest.raises(TooLarge):
+        with pytest.raises(ScriptLimit):
             to_json(large)

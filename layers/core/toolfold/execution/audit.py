@@ -186,13 +186,10 @@ class CallLogFile(LineFile):
     def record_call(self, call: CallLog) -> None:
         """Append the line of one finished call of a tool."""
         if call.is_counted:
-            self._record("call", call.fields())
+            self.record_request(call.fields(), "call")
 
-    def record_request(self, fields: Mapping[str, Any]) -> None:
+    def record_request(self, fields: Mapping[str, Any], message: str = "request") -> None:
         """Append the line of one answered request."""
-        self._record("request", fields)
-
-    def _record(self, message: str, fields: Mapping[str, Any]) -> None:
         timestamp = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds")
         self.write({"timestamp": timestamp, "level": "INFO", "message": message, **fields}, MAX_BYTES)
 

@@ -129,10 +129,13 @@ def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> An
     if not answered:
         first = failed[0][1]
         others = [f"{_labels(own)}: {code}. {message}" for (code, message), own in failures.items()][1:]
-        if not others and isinstance(first, InvalidArguments):  # what is wrong with all of them was not sent
+        # What is wrong with all of them was not sent.
+        if not item.varied or (not others and isinstance(first, InvalidArguments)):
             raise first
         label = f"{_labels(next(iter(failures.values())))}:" if others else ""
         raise first.changed(problem=joined(f"All {len(failed)} calls failed.", label, first.problem, *others))
+    if not item.varied:
+        return answered[0][1]
     remarks: dict[str, list[Part]] = {}
     for part, answer in answered:
         for note in answer.document.notes:

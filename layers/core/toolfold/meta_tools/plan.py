@@ -57,6 +57,8 @@ _NEAR_END_S = 0.25
 
 _MIN_WAIT_S = 0.05
 
+_LATE = "No answer came in the time of one call.", "Call again for these; the others are cached."
+
 
 class Plan(CallSession):
     """The calls of one request, to be closed after it. Used by one thread.
@@ -124,7 +126,7 @@ class Plan(CallSession):
             return with_notes(self.complete(item.call, part.arguments, response), *item.notes)
         self.perform([item])
         if item.answer is None:
-            raise item.error or _late()
+            raise item.error or UpstreamTimeout(*_LATE)
         return item.answer
 
     def read(self, item: Item, *, keeps_raw: bool = False) -> Call:
@@ -296,21 +298,13 @@ class Plan(CallSession):
                 item.is_skipped = True
                 return
         for part in parts:
-            part.outcome = part.outcome or _late()
+            part.outcome = part.outcome or UpstreamTimeout(*_LATE)
         try:
-            answer = parts[0].outcome
-            if item.varied:
-                call = call._replace(is_part=call.is_part and not item.is_combined)
-                answer = merge_answers(call, item, self.services.today(), self.budget)
-            elif answer is None or isinstance(answer, CallError):
-                raise answer or _late()
+            call = call._replace(is_part=call.is_part and not item.is_combined)
+            answer = merge_answers(call, item, self.services.today(), self.budget)
             item.answer = with_notes(answer, *item.notes)
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
-
-
-def _late() -> UpstreamTimeout:
-    return UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
 
 
 def tool_call(request: MetaRequest) -> Result:

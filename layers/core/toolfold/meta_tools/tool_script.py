@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, InvalidArguments, ScriptError
+from toolfold.errors import CallError, InvalidArguments, ScriptError, ScriptLimit
 from toolfold.fuzzy import did_you_mean
 from toolfold.meta_tools.call import Item, answer_of, output_options
 from toolfold.meta_tools.definitions import MAX_CALLS, MAX_PARALLEL
@@ -25,7 +25,6 @@ from toolfold.scripts.interpreter import (
     MAX_SCRIPT_BYTES,
     Output,
     ScriptCall,
-    TooLarge,
     find_calls,
     limit_error,
     to_json,
@@ -66,10 +65,7 @@ def tool_script(request: MetaRequest) -> Result:
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
                 raise limit_error("script")
-            value = request.tools.interpreter().run(script, variables, run, plan.end)
-            found = to_json(value)
-        except TooLarge:
-            return run.failed(limit_error("result"))
+            found = to_json(request.tools.interpreter().run(script, variables, run, plan.end))
         except CallError as error:
             if isinstance(error, ScriptError):
                 error = run.with_hint(error)
@@ -115,7 +111,7 @@ class _Script:
     """One script: its calls, and its result.
 
     Attributes:
-        modules: module → the functions of it that the script may use.
+        modules: module → the functions of it that the script may use, each with the name of its tool.
         printed: what it prints.
         items: the calls, in the order in which they were made.
     """
@@ -124,13 +120,10 @@ class _Script:
         self._plan = plan
         self._together = find_calls(script)
         words = set(_WORD.findall(script))
-        self._functions = {
+        self.modules: Mapping[str, Mapping[str, str]] = {
             module: _functions_of(plan.catalog, id_)
             for module, id_ in _source_modules(plan.catalog).items()
             if module in words
-        }
-        self.modules: Mapping[str, Collection[str]] = {
-            module: frozenset(functions) for module, functions in self._functions.items()
         }
         self.printed = Output()
         self.items: list[Item] = []
@@ -147,13 +140,11 @@ class _Script:
         """Return the result of a script whose last expression has the value ``value``."""
         budget = WorkBudget(self._plan.budget.deadline)
         document = tables.from_value(value, budget) if value is not None else tables.Document(metadata=None)
-        called = [(item.tool_name, item.answer.document.notes) for item in self.items if item.answer is not None]
-        notes = dict.fromkeys(f"{name}: {note}" for name, found in called for note in found)
-        document = replace(document, notes=(*document.notes, *notes))
-        if value is None and not self.printed.text:
-            document = replace(document, notes=(*document.notes, _NO_RESULT))
-        answer = answer_of(document, [item.answer for item in self.items if item.answer is not None])
-        answer = replace(answer, size=len(json.dumps(value)) if value is not None else 4)
+        answered = [(item.tool_name, item.answer) for item in self.items if item.answer is not None]
+        notes = dict.fromkeys(f"{name}: {note}" for name, answer in answered for note in answer.document.notes)
+        missing = (_NO_RESULT,) if value is None and not self.printed.text else ()
+        document = replace(document, notes=(*document.notes, *notes, *missing))
+        answer = replace(answer_of(document, [answer for _, answer in answered]), size=len(json.dumps(value)))
         options = replace(output_options(self._plan.request, max_tokens), ask_less=_ASK_LESS)
         rendered = answer.render(options, budget)
         structured = {**rendered.structured, **self._figures(), "upstream_requests": answer.use.requests}
@@ -216,7 +207,7 @@ class _Script:
         module, _, function = called.function.rpartition(".")
         args, arguments = list(called.args), dict(called.kwargs)
         if module:
-            name = self._functions.get(module, {}).get(function, "")
+            name = self.modules.get(module, {}).get(function, "")
         elif function in _CALLS:
             name = args.pop(0) if args else arguments.pop("tool_name", None)
             if not isinstance(name, str):
@@ -224,7 +215,7 @@ class _Script:
         elif self._plan.catalog.get(function) is not None:
             name = function
         else:
-            meant = did_you_mean(function, [*_CALLS, "gather", *self._functions])
+            meant = did_you_mean(function, [*_CALLS, "gather", *self.modules])
             raise ScriptError(f"There is no function {function[:60]}.", f"{meant}{_FUNCTIONS}", line=0)
         if len(args) == 1 and isinstance(args[0], dict) and not arguments:
             arguments = {str(key): value for key, value in args.pop().items()}
@@ -233,7 +224,7 @@ class _Script:
         try:
             found = to_json(arguments)
             json.dumps(found, ensure_ascii=False).encode()
-        except (TooLarge, UnicodeEncodeError):
+        except (ScriptLimit, UnicodeEncodeError):
             raise InvalidArguments("The arguments are too large, or not text.", "Pass values that JSON has.") from None
         return name, dict(found)
 

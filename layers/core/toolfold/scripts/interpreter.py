@@ -158,11 +158,11 @@ class Host(Protocol):
     """What a script can reach: the one that makes its calls.
 
     Attributes:
-        modules: modules that the script may use → the names of their functions.
+        modules: modules that the script may use → the names of their functions, each with that of its tool.
         printed: collects what the script prints.
     """
 
-    modules: Mapping[str, Collection[str]]
+    modules: Mapping[str, Mapping[str, str]]
     printed: Output
 
     def call(self, called: ScriptCall) -> Any:
@@ -416,17 +416,13 @@ _MAX_DIGITS = 1_000
 """Digits of a whole number; a longer one takes seconds to write."""
 
 
-class TooLarge(Exception):
-    """A value has more in it than a result may have."""
-
-
 def to_json(value: Any) -> Any:
     """Return a value of a script as JSON.
 
     Tuples and sets become lists, keys texts, objects of a class their attributes, and what JSON has no form for text.
 
     Raises:
-        TooLarge: it has too many values or characters, or is nested too deeply.
+        ScriptLimit: it has too many values or characters, or is nested too deeply.
     """
     left = _MAX_CHARS
 
@@ -434,7 +430,7 @@ def to_json(value: Any) -> Any:
         nonlocal left
         left -= len(text) + _CHARS_OF_VALUE
         if left < 0:
-            raise TooLarge
+            raise limit_error("result")
         return text
 
     def convert(value: Any, depth: int) -> Any:
@@ -444,7 +440,7 @@ def to_json(value: Any) -> Any:
             value = attributes
         counted("")
         if depth > _MAX_DEPTH or (isinstance(value, int) and value.bit_length() > 4 * _MAX_DIGITS):
-            raise TooLarge
+            raise limit_error("result")
         if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
             return value
         if isinstance(value, dict):
