@@ -26,6 +26,7 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.execution.pipeline import run_call
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
+from toolfold.sources import base
 
 CALLERS_KEY, WEATHER_KEY, DEPLOYMENTS_KEY = "CALLERSKEY012345", "WEATHERKEY012345", "DEPLOYMENTKEY012"
 FORECAST = (200, {}, b'{"days": [{"date": "2026-01-14", "rain": 3}]}')
@@ -89,9 +90,8 @@ def calls(
         }
     )
     clock, logs = Clock(), list[CallLog]()
-    adapters = {"weather": WeatherAdapter}
-    executor = ToolExecutor(settings, on_call=logs.append, adapters=adapters, clock=clock.clocks())
-    return Calls(sources, executor, clock, logs)
+    monkeypatch.setattr(base, "BUILT_IN", {**base.BUILT_IN, "weather": f"{WeatherAdapter.__module__}:WeatherAdapter"})
+    return Calls(sources, ToolExecutor(settings, on_call=logs.append, clock=clock.clocks()), clock, logs)
 
 
 def test_tools_of_every_source_can_be_called(calls: Calls, weather: Upstream, tides: Upstream) -> None:

@@ -41,7 +41,6 @@ def tools(mock_api: MockApi) -> Iterator[MetaTools]:
     with patch.context() as keys:
         keys.setenv("ALPHA_VANTAGE_API_KEY", KEY)
         yield made
-    made.interpreter().close()
     patch.undo()
 
 

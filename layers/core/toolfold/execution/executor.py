@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from toolfold.execution.services import Services
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
-    from toolfold.sources.base import AdapterFactory
 
 
 class ToolExecutor:
@@ -34,7 +33,6 @@ class ToolExecutor:
         on_failure: called with a code when something of the deployment fails without failing a call.
         uses_own_keys: whether calls without a key may use those of the deployment.
         logs_audit: whether the log of a call has what the audit log says of it, where no file is set for that.
-        adapters: kind → what makes the adapter of a source, beside the built-in ones.
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256.
         is_public: whether others than the user of this machine can send requests.
@@ -54,14 +52,13 @@ class ToolExecutor:
         on_failure: Callable[[str], None] = lambda _: None,
         uses_own_keys: bool = True,
         logs_audit: bool = False,
-        adapters: Mapping[str, AdapterFactory] | None = None,
         clock: Clock | None = None,
         read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
         is_public: bool = False,
         middleware: Sequence[Middleware] = (),
     ) -> None:
         self.settings, self.aws, self.on_call, self.middleware = settings, aws or AwsClients(), on_call, middleware
-        self.on_failure, self.uses_own_keys, self.adapters = on_failure, uses_own_keys, adapters
+        self.on_failure, self.uses_own_keys = on_failure, uses_own_keys
         self.clock, self.read_file, self.is_public = clock, read_file, is_public
         self.is_audited = logs_audit or bool(settings.audit_file)
         self.observer: Observer | None = None

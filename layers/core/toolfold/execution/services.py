@@ -232,7 +232,7 @@ class Services:
             # A new catalog may describe the source differently.
             if upstream is None or (upstream.source is not source and upstream.source != source):
                 AllowList(self.settings).check(source)
-                adapter = create_adapter(source, self._context, self._executor.adapters)
+                adapter = create_adapter(source, self._context)
                 quota, stores = adapter.quota_resets_at, (self._memory, self._shared)
                 limiter = RateLimiter(source.title, quota, self.settings, *stores, self.clock)
                 upstream = self.upstreams[source.id] = Upstream(source, adapter, limiter, self.settings, self.clock)

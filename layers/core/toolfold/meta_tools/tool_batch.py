@@ -86,8 +86,7 @@ def tool_batch(request: MetaRequest) -> Result:
             tools = [item.call and item.call.tool for item in repeated]
             token = issue_token(request, TOOL, {**arguments, "calls": left}, tools)
         rendering = render_items(plan, items, max_tokens, combination)
-    errors = [item.error for item in items if item.error is not None]
-    skipped, failed = len(rest), len(errors)
+    skipped, failed = len(rest), len(rendering.errors)
     summary = {"total": len(items), "succeeded": len(items) - failed - skipped, "failed": failed, "skipped": skipped}
     # What failed or is missing comes first, in a line of its own.
     lines = [rendering.text]
@@ -101,10 +100,9 @@ def tool_batch(request: MetaRequest) -> Result:
     elif skipped:
         lines.append("# Calls that were not made can be sent again in another batch")
     structured = {**rendering.structured, "summary": summary, "continue": token, "elapsed_ms": plan.elapsed_ms}
-    blocks = [block for item in items if item.answer is not None for block in item.answer.blocks]
     answered = plan.progress(lacks_time=bool(rest) and not stop)
     text = "" if request.whole else "\n".join(lines)  # whole answers are in the data alone
-    return Result(structured, text, blocks=blocks, errors=errors, answered=answered)
+    return rendering._replace(structured=structured, text=text, answered=answered)
 
 
 def take_names(tool: str, items: Sequence[Any], rule: str, is_name: Callable[[str], bool]) -> list[str]:
@@ -146,7 +144,7 @@ _CHARS_PER_TOKEN = 8
 
 def render_items(
     plan: Plan, items: Sequence[Item], max_tokens: int | None, combination: Combination | None = None
-) -> RenderedResult:
+) -> Result:
     """Render each item: answers of the same form as one table, others as previews where they are over their share.
 
     Where there is a ``combination``, its one result is rendered, once all items were performed.
@@ -181,7 +179,9 @@ def render_items(
     heads = {item.id: f"# {quoted_name(item.id)}{' failed' if item.error is not None else ''}" for item in items}
     lines = [f"{heads[item.id]}\n{texts[item.id]}" for item in items if item.id in texts]
     text = "" if options.whole else "\n".join([one.text, *lines] if one.text else lines)
-    return RenderedResult({**one.structured, "results": entries}, text)
+    blocks = [block for answer in answers.values() for block in answer.blocks]
+    errors = [item.error for item in items if item.error is not None]
+    return Result({**one.structured, "results": entries}, text, blocks=blocks, errors=errors)
 
 
 def _rendered(answers: Mapping[str, Answer], options: OutputOptions, budget: WorkBudget) -> dict[str, RenderedResult]:

@@ -39,6 +39,7 @@ from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
+    from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.dispatcher import MetaRequest
 
 TOOL = "TOOL_PIPE"
@@ -99,6 +100,7 @@ class _Pipe:
         self._values: Mapping[str, Any] = arguments.get("values", {})
         self._steps: list[_Step] = []
         self.items: list[Item] = []
+        self._answers: dict[int, Answer] = {}
         self._views: dict[int, Any] = {}
         listed = arguments["steps"]
         for position, item in enumerate(listed):
@@ -108,6 +110,7 @@ class _Pipe:
         given = [dict(item) for item in listed]
         self._labels = take_names(TOOL, given, _NAME_RULE, lambda name: _NAME.fullmatch(name) is not None)
         self._names = {name: position for position, name in enumerate(self._labels) if name}
+        self._ids = [name or str(position) for position, name in enumerate(self._labels)]
         for position in range(len(given)):
             try:
                 self._steps.append(self._read_step(given, position))
@@ -129,18 +132,17 @@ class _Pipe:
     def perform(self) -> CallError | None:
         """Perform the steps; return the error of the one that failed, or None."""
         for position, step in enumerate(self._steps[self._done :], self._done):
-            item = Item(self._labels[position] or str(position), step.given)
+            item = Item(self._ids[position], step.given)
             try:
                 if step.joined:
                     started, budget = time.perf_counter(), WorkBudget(self._plan.budget.deadline)
-                    found = [self.items[index - self._done] for index in step.joined]
-                    answers = {one.id: one.answer for one in found if one.answer is not None}
+                    answers = {self._ids[index]: self._answers[index] for index in step.joined}
                     item.answer = step.combination.answer(answers, self._plan.services.today(), budget)
                     item.elapsed_s = time.perf_counter() - started
                 elif self._plan.is_over:
                     item.is_skipped = True
                 else:
-                    item = self._call(step, item.id, position)
+                    item = self._call(step, position)
             except CallError as error:
                 item.error = error
             self.items.append(item)
@@ -150,6 +152,8 @@ class _Pipe:
                 if isinstance(item.error, InsufficientScope) and position == self._done:
                     raise item.error
                 return self._located(item.error, position)
+            if item.answer is not None:
+                self._answers[position] = item.answer
         return None
 
     def success(self, max_tokens: int | None) -> Result:
@@ -158,25 +162,23 @@ class _Pipe:
         if self._returned is None:
             rendering = render_items(plan, self.items, max_tokens)
             entries = rendering.structured["results"]
-            blocks = [block for item in self.items if item.answer is not None for block in item.answer.blocks]
             structured = {"result": entries[-1].get("result"), "steps": _entries(self.items, entries)}
-            return Result(structured, rendering.text, blocks=blocks)
-        item, answers = (
-            self.items[self._returned - self._done],
-            {one.id: one.answer for one in self.items if one.answer is not None},
-        )
-        if item.answer is None:
-            return Result({"result": None, "steps": []}, "null")
-        own = item.answer.document.notes
-        notes = (f"{id_}: {note}" for id_, one in answers.items() for note in one.document.notes if note not in own)
+            return rendering._replace(structured=structured)
+        item, answer = self.items[self._returned - self._done], self._answers[self._returned]
+        notes = [
+            f"{self._ids[position]}: {note}"
+            for position, one in self._answers.items()
+            for note in one.document.notes
+            if note not in answer.document.notes
+        ]
         wanted = output_options(plan.request, max_tokens or item.given.get("max_tokens"))
-        rendered = with_notes(item.answer, *notes).render(wanted, WorkBudget(plan.budget.deadline))
-        use = sum((one.answer.use for one in self.items if one.call and one.answer), NO_USE)
-        elapsed_ms = round(item.elapsed_s * 1000, 1)
-        sent = item.answer.blocks
-        figures = {} if item.call is None else metadata(item.call, rendered.structured, use, elapsed_ms, sent)
+        rendered = with_notes(answer, *notes).render(wanted, WorkBudget(plan.budget.deadline))
+        figures = {}
+        if item.call is not None:
+            use = sum((one.use for position, one in self._answers.items() if not self._steps[position].joined), NO_USE)
+            figures = metadata(item.call, rendered.structured, use, round(item.elapsed_s * 1000, 1), answer.blocks)
         entries = _entries(self.items, [one.entry(None, plan.request.tools.reader) for one in self.items])
-        return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=sent)
+        return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=answer.blocks)
 
     def failure(self, error: CallError, max_tokens: int | None) -> Result:
         """Return the result of a pipe whose last step so far has failed."""
@@ -267,17 +269,16 @@ class _Pipe:
         if reference.step < self._done:
             return self._values[f"{reference.step}{reference.path}"]
         if reference.step not in self._views:
-            answer = self.items[reference.step - self._done].answer
-            self._views[reference.step] = None if answer is None else view_of(answer.document, self._plan.budget)
+            self._views[reference.step] = view_of(self._answers[reference.step].document, self._plan.budget)
         return value_at(reference, self._views[reference.step], self._plan.budget)
 
-    def _call(self, step: _Step, id_: str, position: int) -> Item:
+    def _call(self, step: _Step, position: int) -> Item:
         arguments = replace_references(step.given.get("arguments") or {}, lambda text: self._value(text, position))
         given = {**step.given, "arguments": arguments}
         token = self._arguments.get("approval_token")
         if position == self._done and isinstance(token, str):
             given["approval_token"] = token
-        item = self._plan.open(id_, given)
+        item = self._plan.open(self._ids[position], given)
         if (join := next((later for later in self._steps if position in later.joined), None)) is not None:
             join.combination.complete(item)
         self._plan.perform([item])

@@ -242,13 +242,6 @@ class Interpreter:
         except monty.MontyCrashedError as error:
             raise limit_error("output" if host.printed.is_full else "time" if error.timed_out else "memory") from None
 
-    def close(self) -> None:
-        """End the processes. The next script starts others."""
-        with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.__exit__(None, None, None)
-
 
 LATER = object()
 """Returned for a call whose result is awaited."""

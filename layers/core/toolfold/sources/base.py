@@ -150,9 +150,6 @@ class SourceAdapter(Protocol):
         return (now // _DAY_S + 1) * _DAY_S
 
 
-AdapterFactory = Callable[["Source", AdapterContext], SourceAdapter]
-"""Makes the adapter of one source."""
-
 _HTTP = "toolfold.sources.http_api.adapter:HttpApiAdapter"
 
 BUILT_IN: Mapping[str, str] = {
@@ -166,22 +163,18 @@ BUILT_IN: Mapping[str, str] = {
 """Kind → module and factory. Imported by the first call, so that listing tools never pays for it."""
 
 
-def create_adapter(
-    source: Source, context: AdapterContext, factories: Mapping[str, AdapterFactory] | None = None
-) -> SourceAdapter:
-    """Make the adapter of ``source``: by ``factories``, or a built-in one.
+def create_adapter(source: Source, context: AdapterContext) -> SourceAdapter:
+    """Make the adapter of ``source``.
 
     Raises:
         CatalogUnavailable: there is no adapter of its kind.
     """
     kind = source.kind
-    if factories and kind in factories:
-        return factories[kind](source, context)
     if kind not in BUILT_IN:
         raise CatalogUnavailable(
             f"{source.title} cannot be reached: its adapter is not installed here.",
             TELL_OPERATOR_TO.filled(do=f"install a toolfold that has the adapter {kind}."),
         )
     module, _, attribute = BUILT_IN[kind].partition(":")
-    factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
-    return factory(source, context)
+    adapter: SourceAdapter = getattr(importlib.import_module(module), attribute)(source, context)
+    return adapter
