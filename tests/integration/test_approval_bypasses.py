@@ -314,14 +314,6 @@ def test_cached_answer_needs_approval_as_well(world: World) -> None:
     assert world.sent == 1  # the second answer came from the cache, with an approval of its own
 
 
-def test_call_of_one_caller_is_not_approved_by_another(world: World) -> None:
-    token = by_meta_tool(world, TOOL, ARGUMENTS, {}, caller="a")[1]["approval_token"]
-    for caller in ("", "b", "A"):
-        assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token}, caller=caller)[0] == "APPROVAL_REQUIRED"
-    assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token}, caller="a")[0] == "OK"
-    assert world.sent == 1
-
-
 @pytest.mark.parametrize("place", ["memory", "file"])
 def test_of_concurrent_calls_with_one_token_one_is_performed(
     make_world: Callable[..., World], tmp_path: Path, place: str

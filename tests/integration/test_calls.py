@@ -228,7 +228,7 @@ class TestBreaker:
             unplugged.setattr(HttpClient, "request", not_connected)
             for _ in range(3):
                 assert calls.error().message.startswith("Cannot connect to")
-            refused = calls.error("WTI")
+            refused = calls.error("WTI", key=OTHER)
             assert refused.as_dict() == {
                 "code": "UPSTREAM_ERROR",
                 "message": "Alpha Vantage cannot be reached, so calls to it are paused.",

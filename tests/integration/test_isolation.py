@@ -14,7 +14,6 @@ from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
 from tests.support.cpu_time import ends_within
 from tests.support.executor import BUSY, Calls, Make
-from tests.support.ports import free_port
 from tests.support.upstream import Reply, Upstream, notice
 from toolfold.catalog.model import Catalog
 from toolfold.errors import UpstreamError
@@ -153,24 +152,6 @@ def blocked(upstream: Upstream) -> Iterator[threading.Event]:
 
 
 class TestFailures:
-    def test_failing_calls_of_one_caller_pause_nobody_else(self, calls: Calls, upstream: Upstream) -> None:  # R2
-        upstream.replies = [lambda query: honest_reply(query) if query["apikey"] == HONEST else (500, {}, b"")]
-        for _ in range(6):
-            calls.error(key="timestamp,value")
-        assert calls(key=HONEST).body
-
-    def test_failing_arguments_pause_no_other_arguments(self, calls: Calls, upstream: Upstream) -> None:  # R2
-        upstream.replies = [lambda query: honest_reply(query) if query["symbol"] == "IBM" else (500, {}, b"")]
-        for _ in range(6):
-            calls.error("TIME_SERIES_WEEKLY", symbol="ODD")
-        assert calls("TIME_SERIES_WEEKLY", symbol="IBM").body
-
-    def test_a_source_that_cannot_be_reached_is_paused_for_everybody(self, catalog: Catalog, clock: Clock) -> None:
-        calls = Calls(catalog, clock, f"http://127.0.0.1:{free_port()}/query", RETRIES="0")
-        for number in range(5):
-            calls.error("TIME_SERIES_WEEKLY", key=f"KEY{number}", symbol=str(number))
-        assert calls.error(key=HONEST).message == "Alpha Vantage cannot be reached, so calls to it are paused."
-
     @pytest.mark.parametrize(("encode", "repeated"), [(str, "25"), (quote, "25"), (str, "25? Here 25")])
     def test_a_refusal_that_repeats_an_argument_blocks_no_key(
         self, calls: Calls, upstream: Upstream, encode: Callable[[str], str], repeated: str

@@ -15,6 +15,12 @@ def notice(text: str, key: str = "Information") -> Reply:
     return 200, {}, f'{{"{key}": "{text}"}}'.encode()
 
 
+def quote_reply(query: dict[str, str]) -> Reply:
+    """Return a quote of the symbol that is requested."""
+    header = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
+    return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
+
+
 class Upstream(HttpService):
     """Server of ``replies`` in turn, the last one repeatedly. A reply may be a function of the query's parameters.
 

@@ -110,14 +110,15 @@ def test_listing_and_describing_tools_imports_nothing_that_calls_need(event: str
     assert packages.isdisjoint({"toolfold.cache", "toolfold.network", "toolfold.sources"})
 
 
-def test_a_cached_response_is_returned_without_importing_requests(mock_api: MockApi, tmp_path: Path) -> None:
+def test_a_cached_response_imports_neither_requests_nor_scripts(mock_api: MockApi, tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from toolfold.app import build_app\n"
         "from toolfold.settings import Settings\n"
         "tools = build_app(Settings.from_environment()).server.tools\n"
         "result = tools.call('TOOL_CALL', {'tool_name': 'CPI', 'arguments': {}})\n"
-        "print(result.structured.get('cached', False), 'requests' in sys.modules)\n"
+        "scripts = {'pydantic_monty', 'toolfold.scripts'}.intersection(sys.modules)\n"
+        "print(result.structured.get('cached', False), 'requests' in sys.modules, *scripts)\n"
     )
     environment = {
         **os.environ,

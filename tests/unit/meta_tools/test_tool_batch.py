@@ -1,7 +1,6 @@
 """TOOL_BATCH: several calls in one, each with its own result or error."""
 
 import json
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +10,7 @@ import pytest
 
 from tests.support.meta_tools import error, tokens
 from tests.support.request_time import end_requests_after
-from tests.support.upstream import Upstream
+from tests.support.upstream import Reply, Upstream, quote_reply
 from toolfold.client_call import Clock
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -38,7 +37,9 @@ def test_results_are_in_order_with_their_ids(tools: MetaTools) -> None:
     result = batch(tools, [quote("MSFT"), {"tool_name": "CPI", "select": "last 1"}, quote("AAPL", select="price")])
     found = result.structured["results"]
     assert [one["id"] for one in found] == ["MSFT", "c2", "AAPL"]
-    assert found[0]["result"]["symbol"] == "MSFT"
+    alone = tools.call("TOOL_CALL", {"tool_name": QUOTE, "arguments": {"symbol": "MSFT"}}).structured
+    assert found[0]["result"] == alone["result"]
+    assert {"cached", "source", "upstream_ms", "alternatives", "reasoning"} <= found[0].keys()
     assert list(found[2]["result"]) == ["price"]
     assert result.structured["summary"] == {"total": 3, "succeeded": 3, "failed": 0, "skipped": 0}
     assert result.structured["continue"] is None
@@ -50,31 +51,23 @@ def test_results_are_in_order_with_their_ids(tools: MetaTools) -> None:
         assert [one["result"]["rows"][0][0] for one in named] == ["2026-01-13"] * 2  # a number names no result
 
 
-def test_each_result_is_that_of_a_call_of_its_own(tools: MetaTools) -> None:
-    found = batch(tools, [quote("AAPL"), daily("IBM", select="close; last 2")]).structured["results"]
-    alone = [
-        tools.call("TOOL_CALL", {key: value for key, value in call.items() if key != "id"}).structured
-        for call in (quote("AAPL"), daily("IBM", select="close; last 2"))
-    ]
-    assert [one["result"] for one in found] == [one["result"] for one in alone]
-    assert {"cached", "source", "upstream_ms", "alternatives", "reasoning"} <= found[0].keys()
-
-
-@pytest.mark.parametrize("tool", ["TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT"])
-def test_without_arguments_the_main_one_is_missing(tools: MetaTools, tool: str) -> None:
-    found = error(tools.call("TOOL_CALL", {"tool_name": tool}))
-    assert re.search("(calls|steps|script) is missing", found["message"])
-
-
-def test_one_after_the_other_nothing_follows_a_failure(tools: MetaTools, mock_api: MockApi) -> None:
-    """Not even an answer that is in memory: with max_parallel 1 the order is that of the calls."""
+@pytest.mark.parametrize(
+    ("calls", "parallel", "skipped", "sent"),
+    [
+        ([quote("AAPL"), {"id": "bad", "tool_name": "NO_SUCH"}, quote("MSFT")], 8, [False, False, True], 1),
+        # One after the other: not even an answer that is in memory follows.
+        ([quote("NOSUCH1"), quote("KO"), quote("PEP")], 1, [False, True, True], 1),
+    ],
+)
+def test_with_stop_on_error_nothing_follows_a_failure(
+    tools: MetaTools, mock_api: MockApi, calls: list[Any], parallel: int, skipped: list[bool], sent: int
+) -> None:
     batch(tools, [quote("KO")])
-    calls = [quote("NOSUCH1"), quote("KO"), quote("PEP")]
     mock_api.clear_requests()
-    found = batch(tools, calls, stop_on_error=True, max_parallel=1).structured
-    assert [one.get("skipped", False) for one in found["results"]] == [False, True, True]
-    assert found["summary"] == {"total": 3, "succeeded": 0, "failed": 1, "skipped": 2}
-    assert len(mock_api.requests) == 1
+    found = batch(tools, calls, stop_on_error=True, max_parallel=parallel).structured
+    assert [one.get("skipped", False) for one in found["results"]] == skipped
+    assert (found["summary"]["failed"], found["summary"]["skipped"]) == (1, sum(skipped))
+    assert len(mock_api.requests) == sent
 
 
 @pytest.mark.parametrize(
@@ -106,6 +99,10 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
     assert (inspected["error"]["message"].startswith("inspect is for a TOOL_CALL"), second["ok"]) == (True, True)
     calls = [quote("AAPL"), quote("NOSUCH1"), {"tool_name": "NO_SUCH"}, 7, {"id": "x", "tool_name": "TOOL_LIST"}]
     calls.append({"tool_name": "SMA", "arguments": {"symbol": "IBM", "interval": "weely"}})
+    # References between calls belong to a pipe.
+    values = ({"$ref": "AAPL.symbol"}, "{{AAPL.symbol}}", "prev.rows[0].symbol")
+    referring = batch(tools, [quote("AAPL"), *(quote(f"r{n}", arguments={"symbol": v}) for n, v in enumerate(values))])
+    assert ["TOOL_PIPE" in one["error"]["suggestion"] for one in referring.structured["results"][1:]] == [True] * 3
     result = batch(tools, calls)
     assert not result.is_error
     assert [one.get("error", {}).get("code") for one in result.structured["results"]] == [
@@ -145,32 +142,16 @@ def test_batch_that_cannot_be_read_sends_nothing(
     assert mock_api.requests == []
 
 
-def test_stop_on_error_starts_no_further_call(tools: MetaTools, mock_api: MockApi) -> None:
-    mock_api.clear_requests()
-    calls = [quote("AAPL"), {"id": "bad", "tool_name": "NO_SUCH"}, quote("MSFT")]
-    result = batch(tools, calls, stop_on_error=True)
-    assert [one.get("skipped", False) for one in result.structured["results"]] == [False, False, True]
-    assert result.structured["summary"]["skipped"] == 1
-    assert len(mock_api.requests) == 1
-    result = batch(tools, [quote("NOSUCH1"), quote("IBM")], stop_on_error=True, max_parallel=1)
-    assert result.structured["summary"] == {"total": 2, "succeeded": 0, "failed": 1, "skipped": 1}
-
-
 def test_list_in_a_call_of_a_batch_is_a_table_and_counts_each_value(tools: MetaTools) -> None:
+    (csv,) = batch(tools, [daily("IBM", arguments={"symbol": "IBM", "datatype": "csv"})]).structured["results"]
+    assert csv["result"]["columns"][0] == "timestamp"
+    assert csv["notes"] == ["datatype was left out: answers of several calls have one form."]
     lists = {"id": "many", "tool_name": QUOTE, "arguments": {"symbol": ["AAPL", "MSFT"]}}
     found = batch(tools, [lists, quote("IBM")]).structured["results"]
     assert [row[0] for row in found[0]["result"]["rows"]] == ["AAPL", "MSFT"]
     over = {"tool_name": QUOTE, "arguments": {"symbol": [f"A{number}" for number in range(50)]}}
     (_, refused) = batch(tools, [{"tool_name": "CPI", "select": "last 1"}, over]).structured["results"]
     assert "more than 50 calls, each value of a list counted" in refused["error"]["message"]
-
-
-def test_form_of_the_service_is_left_out(tools: MetaTools) -> None:
-    (found,) = batch(tools, [{"tool_name": DAILY, "arguments": {"symbol": "IBM", "datatype": "csv"}}]).structured[
-        "results"
-    ]
-    assert found["result"]["columns"][0] == "timestamp"
-    assert found["notes"] == ["datatype was left out: answers of several calls have one form."]
 
 
 def test_answers_of_one_form_are_one_table_of_text(tools: MetaTools) -> None:
@@ -226,29 +207,6 @@ def test_column_may_be_named_with_its_call(tools: MetaTools, select: str, column
     steps = [{"as": call.pop("id"), **call} for call in calls]
     steps.append({"join": ["AAPL", "CPI"], "select": f"{select}; last 1"})
     assert tools.call("TOOL_PIPE", {"steps": steps}).structured["result"] == result
-
-
-@pytest.mark.parametrize(
-    ("selects", "select", "columns", "note"),
-    [
-        (
-            ("price", "price"),
-            "SELECT KO.price / PEP.price AS ratio FROM KO, PEP",
-            ["ratio"],
-            "latestDay is 2026-01-13.",
-        ),
-        ((None, None), "KO.price - PEP.price as gap", ["latestDay", "gap"], None),
-    ],
-)
-def test_single_rows_are_side_by_side(
-    tools: MetaTools, selects: tuple[str | None, ...], select: str, columns: list[str], note: str | None
-) -> None:
-    name = DAILY if "close" in str(selects[0]) else "GLOBAL_QUOTE"
-    calls = [{"id": one, "tool_name": name, "arguments": {"symbol": one}} for one in ("KO", "PEP")]
-    calls = [{**one, **({"select": own} if own else {})} for one, own in zip(calls, selects, strict=True)]
-    answer = batch(tools, calls, select=select).structured
-    assert (answer["result"]["columns"], len(answer["result"]["rows"])) == (columns, 1)
-    assert [*answer.get("notes", []), None][0 if note is None else -2] == note
 
 
 def test_notes_of_results_are_those_of_their_table(tools: MetaTools) -> None:
@@ -308,6 +266,10 @@ STATEMENTS = [
         ([daily("AAPL", id="A-1"), daily("MSFT", id="B 2")], '"A-1_close" / "B 2.close" as ratio; last 1',
          "timestamp", ["2026-01-13"]),
         (STATEMENTS, 'SELECT 1 AS n FROM "CASH_FLOW.annualReports" LIMIT 1', "n", [1]),
+        # Single rows are side by side.
+        ([quote("KO", select="price"), quote("MSFT", select="price")],
+         "SELECT KO.price < MSFT.price AS n FROM KO, MSFT", "n", [1]),
+        (QUOTES[:2], "MSFT.price - AAPL.price as gap", "latestDay", ["2026-01-13"]),
     ],
 )  # fmt: skip
 def test_select_of_results_is_over_all_of_them(
@@ -315,13 +277,6 @@ def test_select_of_results_is_over_all_of_them(
 ) -> None:
     result = batch(tools, calls, select=select).structured["result"]
     assert [row[result["columns"].index(column)] for row in result["rows"]] == cells
-
-
-@pytest.mark.parametrize("value", [{"$ref": "AAPL.symbol"}, "{{AAPL.symbol}}", "prev.rows[0].symbol"])
-def test_reference_between_calls_belongs_to_a_pipe(tools: MetaTools, value: Any) -> None:
-    first, second = batch(tools, [quote("AAPL"), {**quote("x"), "arguments": {"symbol": value}}]).structured["results"]
-    assert first["ok"]
-    assert "TOOL_PIPE" in second["error"]["suggestion"]
 
 
 def test_sql_reads_results_by_their_ids(tools: MetaTools) -> None:
@@ -353,12 +308,11 @@ def test_results_that_cannot_be_put_together_say_why(
     assert [one["ok"] for one in found["results"]] == ["NOSUCH1" not in str(call) for call in calls]
 
 
-def _slow(release: threading.Event) -> Callable[[dict[str, str]], tuple[int, dict[str, str], bytes]]:
-    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+def _slow(release: threading.Event) -> Callable[[dict[str, str]], Reply]:
+    def reply(query: dict[str, str]) -> Reply:
         if query["symbol"].startswith("SLOW"):
             release.wait(60)
-        header = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
-        return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
+        return quote_reply(query)
 
     return reply
 

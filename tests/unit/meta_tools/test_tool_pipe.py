@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.meta_tools import error, tokens
 from tests.support.request_time import end_requests_after
-from tests.support.upstream import Upstream
+from tests.support.upstream import Upstream, quote_reply
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
@@ -212,16 +212,10 @@ def test_steps_are_joined(tools: MetaTools, join: dict[str, Any], columns: list[
     assert pipe(tools, *series, join).structured["result"]["columns"] == columns
 
 
-HEADER = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
-
-
 def test_rest_of_a_pipe_is_performed_with_its_token(
     make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        return 200, {}, f"{HEADER}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
-
-    with Upstream(reply) as upstream:
+    with Upstream(quote_reply) as upstream:
         tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
         steps = [quote("ONE", **{"as": "one"}), quote("LATE"), quote(ref("one.symbol"), **{"as": "third"})]
         steps.append({"join": ["1", "third"], "on": "latestDay", "select": "third_symbol, latestDay"})
@@ -242,10 +236,7 @@ def test_rest_of_a_pipe_is_performed_with_its_token(
 def test_rest_of_the_rest_has_the_values_of_both(
     make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        return 200, {}, f"{HEADER}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
-
-    with Upstream(reply) as upstream:
+    with Upstream(quote_reply) as upstream:
         tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
         given = ("ONE", "TWO", ref("one.symbol"), ref("1.symbol"))
         steps = [{**quote(one, fresh=True), "as": name} for one, name in zip(given, ("one", "", "", ""), strict=True)]

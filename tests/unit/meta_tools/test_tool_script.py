@@ -4,7 +4,6 @@ import builtins
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -409,26 +408,6 @@ def test_without_the_package_the_error_says_how_to_install_it(
     found = failure(run(make_tools(), "1"))
     assert found["code"] == ScriptsUnavailable.code
     assert extras.install_command("scripts") in found["suggestion"]
-
-
-@pytest.mark.slow
-def test_a_call_imports_nothing_of_scripts(mock_api: MockApi) -> None:
-    program = (
-        "import sys\nfrom toolfold.app import build_app\nfrom toolfold.settings import Settings\n"
-        "tools = build_app(Settings.from_environment()).server.tools\n"
-        "tools.call('TOOL_CALL', {'tool_name': 'CPI', 'select': 'last 1'})\n"
-        "parts = ('monty', 'toolfold.scripts', 'meta_tools.combined')\n"
-        "print([name for name in sys.modules if any(part in name for part in parts)])\n"
-    )
-    environment = {"ALPHA_VANTAGE_API_KEY": "mock", "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**environment, "TOOLFOLD_CACHE": "memory"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize(
