@@ -126,7 +126,7 @@ class TestSecrets:
 BY_CODE, BY_SERVICE = ["service", "code"], ["service"]
 
 HIT = CallLog("GLOBAL_QUOTE", cache="memory", response_chars=160)
-FAILED = CallLog("WTI", code="UPSTREAM_ERROR", requests=2, upstream_s=0.5)
+FAILED = CallLog("WTI", code="UPSTREAM_ERROR", requests=2, upstream_s=0.5, quota_used_percent=96.0)
 REFUSED = CallLog("WTI", code="RATE_LIMITED", quota_used_percent=100.0, is_operator_key=True)
 INVALID = CallLog("WTI", code="INVALID_ARGUMENTS", is_counted=False, audit={"effect": "read"})
 
@@ -163,6 +163,7 @@ class TestOneLine:
         assert metrics_of(hit).keys() == {"Calls", "CallErrors", "CacheHits"}
         assert metrics_of(failed)["CallErrors"] == (BY_SERVICE, 1)
         assert metrics_of(failed)["UpstreamLatency"] == (BY_SERVICE, 500)
+        assert (failed["quota_used_percent"], "QuotaUsed" in metrics_of(failed)) == (96.0, False)  # of its caller
         assert metrics_of(refused)["QuotaUsed"] == (BY_SERVICE, 100)
         assert (invalid["code"], invalid["effect"], "_aws" in invalid) == ("INVALID_ARGUMENTS", "read", False)
         assert metrics_of(request) == {"TokensAnswered": (BY_SERVICE, 120)}
@@ -215,14 +216,6 @@ class TestMetrics:
         assert (line["code"], metrics_of(line)) == (
             "unchanged", {"Publications": (BY_CODE, 1), "CatalogAge": (BY_SERVICE, 4)}
         )  # fmt: skip
-
-    def test_the_quota_of_a_callers_own_key_is_no_metric(self, telemetry: Telemetry, lines: Lines) -> None:
-        telemetry.record_call(CallLog("WTI", quota_used_percent=96.0))
-        telemetry.flush()
-
-        (line,) = lines()
-        assert line["quota_used_percent"] == 96.0
-        assert "QuotaUsed" not in metrics_of(line)
 
     @pytest.mark.parametrize(("matched", "empty"), [(0, 1), (12, 0)])
     def test_a_search_is_counted_and_what_it_saves(

@@ -173,15 +173,10 @@ class CallLogFile(LineFile):
 
     The lines have the fields of the deployed function's log (docs/reference/metrics.md), so that one command reads
     both. They contain no arguments, no answers and no keys.
-
-    Args:
-        path: the file; ``~`` stands for the user's home.
-        now: the time, in seconds since 1970.
     """
 
-    def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__("TOOLFOLD_CALL_LOG", path, b'{"timestamp":')
-        self._now = now
 
     def record_call(self, call: CallLog) -> None:
         """Append the line of one finished call of a tool."""
@@ -190,14 +185,14 @@ class CallLogFile(LineFile):
 
     def record_request(self, fields: Mapping[str, Any], message: str = "request") -> None:
         """Append the line of one answered request."""
-        timestamp = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds")
+        timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.write({"timestamp": timestamp, "level": "INFO", "message": message, **fields}, MAX_BYTES)
 
 
 class AuditLog:
     """Writes audit lines. One for a process; safe to use from many threads."""
 
-    def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: Settings, now: Callable[[], float]) -> None:
         self._settings, self._now, self._file = settings, now, _audit_file(settings)
         self._key = b""
 
