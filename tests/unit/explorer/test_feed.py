@@ -12,8 +12,8 @@ from unittest.mock import ANY
 import pytest
 
 from tests.support.approvals import ARGUMENTS, CONFIRMED, TOOL, World, by_meta_tool, reply
+from tests.support.catalogs import tool_of
 from tests.support.commands import CommandLine
-from tests.support.cpu_time import cpu_within
 from tests.support.explorer import ask, make_page
 from tests.support.mcp_requests import message, request
 from tests.support.threads import run_concurrently
@@ -21,9 +21,10 @@ from tests.support.upstream import Upstream
 from tests.unit.explorer.test_views import EXAMPLES, keys_of
 from toolfold.app import App, build_app
 from toolfold.cli.entry_point import main
+from toolfold.errors import NoData
 from toolfold.execution import approval
 from toolfold.execution.audit import CallLogFile
-from toolfold.execution.call import CallLog
+from toolfold.execution.call import CallContext, CallResult
 from toolfold.explorer.feed import MAX_ENTRIES, CallFeed
 from toolfold.explorer.router import LocalPage
 from toolfold.settings import Settings
@@ -225,27 +226,32 @@ def test_memory_is_bounded(feed: CallFeed) -> None:
 
 
 def test_many_threads_leave_nothing_running(app: App, feed: CallFeed) -> None:
-    tool = app.catalog_store().get("RSI")
-    assert tool is not None
+    catalog = app.catalog_store()
+    tool = tool_of(catalog, "RSI")
 
     def work() -> None:
-        for _ in range(50):
-            end = feed.start_call(tool, "")
-            feed.record_call(CallLog("RSI", "alpha_vantage"))
-            end("OK")
-            feed.start_call(tool, "")("")
+        for number in range(50):
+            call = CallContext(catalog, tool, {})
+            call.log.is_counted = True
+            feed.before(call)
+            if number % 2:
+                feed.error(call, NoData("Nothing.", ""))
+            else:
+                feed.after(call, CallResult("", "text", False, 0, {}))
             feed.snapshot(0)
 
     run_concurrently([work] * 4)
     found = feed.snapshot(0)
     assert (found["running"], found["figures"]["calls"]["total"]) == ([], 200)
-    assert {call["cache"] for call in found["calls"]} == {"miss"}
+    assert {(call["code"], call["cache"]) for call in found["calls"]} == {("OK", "miss"), ("NO_DATA", "miss")}
 
 
-def test_without_an_observer_nothing_is_noted(app: App) -> None:
-    assert app.executor.observer is None
-    with cpu_within(5):
-        send(app, "TOOL_LIST", query="price")
+def test_a_call_that_ends_in_a_defect_is_not_running_any_more(app: App, feed: CallFeed) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("toolfold.execution.pipeline._performed", lambda *_: 1 / 0)
+        send(app, "TOOL_CALL", tool_name="CPI")
+    found = feed.snapshot(0)
+    assert ([call["code"] for call in found["calls"]], found["running"]) == (["INTERNAL_ERROR"], [])
 
 
 JSON_TYPE = (("content-type", "application/json"),)

@@ -1,4 +1,4 @@
-"""A call and its result; middleware of users of the package, and those who look on."""
+"""A call and its result, and middleware of users of the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.argument_reader import reader_of
@@ -213,7 +213,10 @@ class Middleware:
         return result
 
     def error(self, call: CallContext, error: CallError) -> CallError:
-        """Return the error of the call, or another one."""
+        """Return the error of the call, or another one.
+
+        Also called where the call ended in a defect of toolfold, INTERNAL_ERROR, which stays what it is.
+        """
         return error
 
 
@@ -238,31 +241,6 @@ def load_middleware(names: Sequence[str]) -> list[Middleware]:
             raise SettingsError(f"TOOLFOLD_MIDDLEWARE names {name}, which is not derived from toolfold.Middleware.")
         made.append(one)
     return made
-
-
-class Observer(Protocol):
-    """Is called from many threads, must return at once, and must not raise."""
-
-    def start_request(
-        self, name: str, arguments: Mapping[str, Any], profile: str
-    ) -> Callable[[Mapping[str, Any]], None]:
-        """Note that a call of the meta-tool ``name`` begins, with its arguments as the client sent them.
-
-        Returns:
-            What is called with the fields of the log line of the answer: ``error`` and the figures of
-            ``meta_tools.dispatcher.usage_of``.
-        """
-
-    def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
-        """Note that a call of ``tool`` begins, in the thread that performs it.
-
-        Returns:
-            What is called with ``OK``, or with the code of the error; with an empty code for a call that was not made,
-            because its answer is not in memory.
-        """
-
-    def record_call(self, call: CallLog) -> None:
-        """Note the log line of a call, in the thread that performs it, before the call ends."""
 
 
 def sent_values(tool: Tool, declared: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any]) -> dict[str, Any]:

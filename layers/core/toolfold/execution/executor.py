@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolfold.aws.clients import AwsClients
 from toolfold.errors import CallError
@@ -17,10 +17,13 @@ from toolfold.errors import CallError
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.client_call import Clock
-    from toolfold.execution.call import CallLog, Middleware, Observer
+    from toolfold.execution.call import CallLog, Middleware
     from toolfold.execution.services import Services
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
+
+
+OnRequest: TypeAlias = Callable[[str, Mapping[str, Any], str], Callable[[Mapping[str, Any]], None]]
 
 
 class ToolExecutor:
@@ -39,7 +42,9 @@ class ToolExecutor:
         middleware: called around each call, the first outermost.
 
     Attributes:
-        observer: sees calls while they run; None: none does. Set before the first call.
+        on_request: called with the name, the arguments and the profile of each call of a meta-tool when it begins, in
+            its thread. What it returns is called with the fields of the log line of the answer: ``error`` and the
+            figures of ``meta_tools.dispatcher.usage_of``. None: nothing is to be called.
         used: what calls share; None before the first call.
     """
 
@@ -61,7 +66,7 @@ class ToolExecutor:
         self.on_failure, self.uses_own_keys = on_failure, uses_own_keys
         self.clock, self.read_file, self.is_public = clock, read_file, is_public
         self.is_audited = logs_audit or bool(settings.audit_file)
-        self.observer: Observer | None = None
+        self.on_request: OnRequest | None = None
         self._lock = threading.RLock()
         self._http_client: HttpClient | None = None
         self.used: Services | None = None

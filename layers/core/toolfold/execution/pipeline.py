@@ -33,7 +33,7 @@ from toolfold.execution.argument_reader import reader_of, simple_text
 from toolfold.execution.call import CallResult, UpstreamUse, log_call, sent_values
 from toolfold.execution.limits import caller_id
 from toolfold.execution.validation import invalid_arguments
-from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN, SLOW
+from toolfold.messages import CALL_WRITE, READS_ONLY, REPORT, SIGN_IN_AGAIN, SLOW
 from toolfold.models import SourceCredentials
 from toolfold.redaction import NO_REDACTION
 
@@ -65,8 +65,7 @@ def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
         CallError: every way in which a call can fail.
         NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
     """
-    log, services, is_made, observer = call.log, executor.services, True, executor.observer
-    end = None if observer is None else observer.start_call(call.tool, call.credentials.profile)
+    log, services, is_made = call.log, executor.services, True
     try:
         result = _around(executor, call) if executor.middleware else _performed(services, call)
         if not result.cached:
@@ -85,14 +84,10 @@ def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
         log.code = errors.InternalError.code
         raise
     finally:
-        if is_made and observer is not None and log.is_counted:
-            observer.record_call(log)
         if is_made and executor.is_audited:
             services.audit_log.write(call)
         if is_made and (log.is_counted or log.audit):
             (executor.on_call or log_call)(log)
-        if end is not None:
-            end(log.code if is_made else "")
 
 
 def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
@@ -113,6 +108,10 @@ def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
         for one in reversed(entered):
             error = one.error(call, error)
         raise error from error.__cause__
+    except BaseException:
+        for one in reversed(entered):
+            one.error(call, errors.InternalError("toolfold failed on this call.", REPORT))
+        raise
 
 
 def _performed(services: Services, call: CallContext) -> CallResult:

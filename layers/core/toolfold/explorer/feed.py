@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cachetools import LRUCache
 
 from toolfold.errors import CallError
+from toolfold.execution.call import Middleware
 from toolfold.log_analysis.figures import Figures, as_json, is_of_call, is_of_request, number
 from toolfold.log_analysis.follower import LogFollower
 
 if TYPE_CHECKING:
     from toolfold.app import App
-    from toolfold.catalog.entries import Tool
-    from toolfold.execution.call import CallLog
+    from toolfold.execution.call import CallContext, CallResult
 
 MAX_ENTRIES = 500
 """Calls, and as many requests, that are kept. A page that is open reads each within a second or two."""
@@ -45,17 +45,12 @@ _Entry: TypeAlias = dict[str, Any]
 _calls: ContextVar[list[_Entry] | None] = ContextVar("watched_calls", default=None)
 """The entries of the calls that the current request has made."""
 
-_call: ContextVar[_Entry | None] = ContextVar("watched_call", default=None)
-
 _NOTHING = {"code": "", "ms": 0, "upstream_ms": None, "cache": "", "tokens": None, "saved": None, "profile": ""}
 """What is known of a call before it has ended."""
 
 
-class CallFeed:
-    """Keep the last calls and requests in memory, and those of the log that the settings of the App name.
-
-    An :class:`~toolfold.execution.call.Observer`.
-    """
+class CallFeed(Middleware):
+    """Keep the last calls and requests in memory, and those of the log that the settings of the App name."""
 
     def __init__(self) -> None:
         self._log: LogFollower | None = None
@@ -64,7 +59,7 @@ class CallFeed:
         self._lock, self._log_lock = threading.Lock(), threading.Lock()
         self._numbers = itertools.count(1)
         self._last = 0
-        self._running: dict[int, tuple[_Entry, float]] = {}
+        self._running: dict[CallContext, tuple[_Entry, float]] = {}
         self._calls: deque[_Entry] = deque(maxlen=MAX_ENTRIES)
         self._requests: deque[_Entry] = deque(maxlen=MAX_ENTRIES)
         self._empty_searches: deque[_Entry] = deque(maxlen=_MAX_QUERIES)
@@ -74,7 +69,8 @@ class CallFeed:
     def observe(self, app: App) -> None:
         """Watch the calls of ``app``. The lines that it appends to its log are not counted again."""
         self._app = app
-        app.executor.observer = self
+        app.executor.on_request = self.start_request
+        app.executor.middleware = (self, *app.executor.middleware)
         if self._log is None and app.settings.call_log:
             self._log = LogFollower(app.settings.call_log)
         if app.call_log is not None:
@@ -83,7 +79,7 @@ class CallFeed:
     def start_request(
         self, name: str, arguments: Mapping[str, Any], profile: str
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.call.Observer`."""
+        """Note that a call of a meta-tool begins; see :attr:`~toolfold.execution.executor.ToolExecutor.on_request`."""
         started, calls = time.perf_counter(), list[_Entry]()
         token = _calls.set(calls)
         # Clients that use another name for it have one text among the arguments.
@@ -102,35 +98,34 @@ class CallFeed:
 
         return end
 
-    def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
-        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.call.Observer`."""
-        started, calls = time.perf_counter(), _calls.get()
-        entry: _Entry = {**_NOTHING, "tool": tool.name, "source": tool.source, "profile": profile}
-        token = _call.set(entry)
+    def before(self, call: CallContext) -> None:
+        """Note that a call of a tool begins."""
+        entry = {**_NOTHING, "tool": call.tool.name, "source": call.tool.source, "profile": call.credentials.profile}
         with self._lock:
-            number = next(self._numbers)
-            self._running[number] = entry, started
+            entry["id"] = str(next(self._numbers))
+            self._running[call] = entry, time.perf_counter()
 
-        def end(code: str) -> None:
-            _call.reset(token)
-            with self._lock:
-                del self._running[number]
-                if code:
-                    entry.update(code=code, ms=round((time.perf_counter() - started) * 1000, 1))
-                    self._append(self._calls, self._time(), entry)
-                    if calls is not None:
-                        calls.append(entry)
+    def after(self, call: CallContext, result: CallResult) -> CallResult:
+        """Note a call that has succeeded."""
+        self._end(call, "OK")
+        return result
 
-        return end
+    def error(self, call: CallContext, error: CallError) -> CallError:
+        """Note a call that has failed."""
+        self._end(call, error.code)
+        return error
 
-    def record_call(self, call: CallLog) -> None:
-        """Note the log line of a call; see :class:`~toolfold.execution.call.Observer`."""
-        entry = _call.get()
-        if entry is not None:
-            upstream_ms = round(call.upstream_s * 1000, 1) if call.requests else None
-            entry.update(cache=call.cache, upstream_ms=upstream_ms)
+    def _end(self, call: CallContext, code: str) -> None:
+        log, calls = call.log, _calls.get()
         with self._lock:
-            self._count_call({"timestamp": self._time(), **call.fields()}, call.source)
+            entry, started = self._running.pop(call)
+            entry.update(code=code, ms=round((time.perf_counter() - started) * 1000, 1))
+            if log.is_counted:
+                entry.update(cache=log.cache, upstream_ms=round(log.upstream_s * 1000, 1) if log.requests else None)
+                self._count_call({"timestamp": self._time(), **log.fields(), "code": code}, log.source)
+            self._append(self._calls, self._time(), entry)
+            if calls is not None:
+                calls.append(entry)
 
     def add_line(self, line: Mapping[str, Any]) -> None:
         """Add the line of a log of another process; lines of other kinds change nothing."""
@@ -165,9 +160,9 @@ class CallFeed:
             return {
                 "next": self._last,
                 "running": [
-                    {"id": str(number), "tool": entry["tool"], "source": entry["source"],
+                    {"id": entry["id"], "tool": entry["tool"], "source": entry["source"],
                      "ms": round((now - started) * 1000)}
-                    for number, (entry, started) in self._running.items()
+                    for entry, started in self._running.values()
                 ],
                 "calls": [dict(entry) for entry in self._calls if int(entry["id"]) > after],
                 "requests": [dict(entry) for entry in self._requests if int(entry["id"]) > after],

@@ -218,8 +218,8 @@ class MetaTools:
         Raises:
             InsufficientScope: the caller's access token does not allow this; HTTP has a status of its own for that.
         """
-        observer = self.executor.observer
-        end = None if observer is None else observer.start_request(name, arguments, credentials.profile)
+        on_request = self.executor.on_request
+        end = None if on_request is None else on_request(name, arguments, credentials.profile)
         result: Result | None = None
         try:
             credentials.require_scopes("tools:read")
