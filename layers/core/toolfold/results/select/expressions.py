@@ -22,8 +22,7 @@ from toolfold.text_safety import quoted_name
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL + 1)  # it quotes what it cannot read
 
 _TOKEN = re.compile(
-    r"""(?P<space>\s+)
-    |(?P<string>'(?:[^']|'')*')
+    r"""\s*+(?:(?P<string>'(?:[^']|'')*')
     |(?P<quoted>"(?:[^"]|"")*"|`[^`]*`)
     |(?P<date>(?<![\w.:])(?:
         \d{4}-\d\d-\d\d(?:(?:T|[ ](?=\d\d:))\d\d(?::?\d\d(?::?\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?)?
@@ -31,7 +30,8 @@ _TOKEN = re.compile(
         |(?<!\[)\d\d?(?::\d\d){1,2}|\d+(?:\.\d+){2,})(?![\w/:]))
     |(?P<amount>\$?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?:%(?![\w("'])|[kKMBT]\b|bn\b)?(?!\w))
     |(?P<word>@?\w+)
-    |(?P<sign><=|>=|<>|!==?|===?|::|[-+*/%(),<>=.\[\]\u2212≥≤≠])""",
+    |(?P<sign><=|>=|<>|!==?|===?|::|[-+*/%(),<>=.\[\]\u2212≥≤≠])
+    |(?P<end>\Z))""",
     re.X,
 )
 _ONLY_IN_OVER = frozenset(
@@ -46,15 +46,16 @@ _KEYWORDS = _ONLY_IN_OVER | _ONLY_IN_CASE | frozenset(
 _ALWAYS_KEYWORDS = frozenset(("and", "or", "not", "in", "like", "ilike", "between", "is", "null", "as"))
 """Words that are never names without quotes: a condition cannot be read without them."""
 
-_TEXT_FOLLOWS = frozenset(("=", "==", "!=", "<>", "like", "ilike", "contains", "starts with", "ends with"))
 _ORDERS = frozenset(("<", "<=", ">", ">="))
-_BEFORE_ONE_AMOUNT = frozenset(("=", "!=", "<>", "<", "<=", ">", ">=", "between", "and"))
+_COMPARISONS = _ORDERS | {"=", "!=", "<>"}
+_BEFORE_ONE_AMOUNT = _COMPARISONS | {"between", "and"}
 """Behind these a comma between digits separates thousands, in parentheses as well."""
 
 _TEXT_ENDS = {
     is_in_case: re.compile(rf"(?<!\s)\s++(?:{words})\b|[;),]|&&|\|\|", re.I)
     for is_in_case, words in ((False, "and|or"), (True, "and|or|when|then|else|end"))
 }
+_ENDS_OF_NAMES = frozenset(("over", "contains", "starts", "ends"))
 _PATTERNS = {"contains": "%{}%", "starts with": "{}%", "ends with": "%{}"}
 _SIGNS = {"\u2212": "-", "==": "=", "===": "=", "!==": "!=", "≥": ">=", "≤": "<=", "≠": "!="}
 
@@ -85,6 +86,10 @@ class _Token(NamedTuple):
     text: str
     start: int
 
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.text)
+
 
 def parse_items(text: str, offset: int = 0, columns: Container[str] = (), *, has_count: bool = False) -> list[exp.Expr]:
     """Return the expressions of a step, with quoted names.
@@ -98,7 +103,8 @@ def parse_items(text: str, offset: int = 0, columns: Container[str] = (), *, has
     Raises:
         InvalidSelect: it cannot be read.
     """
-    _check_depth(text, offset)
+    if problem := nesting_problem(text, MAX_DEPTH):
+        raise invalid(problem, offset=offset)
     sql = _Lexer(text, columns, offset, has_count=has_count).sql()
     try:
         tree = sqlglot.parse_one(f"SELECT {sql}")
@@ -106,10 +112,7 @@ def parse_items(text: str, offset: int = 0, columns: Container[str] = (), *, has
         raise unreadable(text, offset) from None
     if not isinstance(tree, exp.Select) or {key for key, value in tree.args.items() if value} != {"expressions"}:
         raise unreadable(text, offset)
-    _check_height(tree, offset)
-    if sum(1 for _ in tree.walk()) > _MAX_NODES:
-        problem = "a step has too many names, values and operators"
-        raise invalid(problem, "Write fewer, or several steps.", offset=offset)
+    _check_size(tree, offset)
     return list(tree.expressions)
 
 
@@ -119,8 +122,8 @@ def parse_sql(text: str, offset: int = 0) -> exp.Expr:
     Raises:
         InvalidSelect: it cannot be read, or is not one SELECT.
     """
-    _check_depth(text, offset)
-    problem = ""
+    if problem := nesting_problem(text, MAX_DEPTH):
+        raise invalid(problem, offset=offset)
     for dialect in ("tsql", *_DIALECTS) if _TOP.match(text) else _DIALECTS:
         try:
             trees = sqlglot.parse(text, read=dialect or None)
@@ -131,7 +134,7 @@ def parse_sql(text: str, offset: int = 0) -> exp.Expr:
         statements = [tree for tree in trees if tree is not None]
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):
             raise invalid("only one SELECT over the rows of this answer can be run here", offset=offset)
-        _check_height(statements[0], offset)
+        _check_size(statements[0], offset)
         return statements[0]
     raise invalid(f"the SQL cannot be read{problem}", _SQL_EXAMPLE, offset=offset)
 
@@ -177,28 +180,20 @@ def column_and_number(text: str) -> Exception:
     return invalid(problem, next_step, replaces=replaces, is_choice=True)
 
 
-def _check_depth(sql: str, offset: int) -> None:
-    if has_deep_types(sql):
-        raise invalid("it has too many calls such as date(…) inside each other", offset=offset)
-    depth = 0
-    for sign in re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "", sql):
-        depth += (sign == "(") - (sign == ")")
-        if depth > MAX_DEPTH:
-            raise invalid(f"more than {MAX_DEPTH} parentheses are inside each other", offset=offset)
-
-
-def has_deep_types(sql: str) -> bool:
-    """Return whether too many calls whose names are types, such as ``date(date(x))``, are inside each other."""
-    opened, count = list[bool](), 0
+def nesting_problem(sql: str, max_depth: int) -> str:
+    """Return why the brackets of a statement take sqlglot too long; empty: they do not."""
+    opened, types = list[bool](), 0
     for found in _BRACKETS.finditer(re.sub(_QUOTED, " ", sql)):
         if found[0] not in (")", "]"):
             opened.append((found[1] or "").upper() in _type_names())
-            count += opened[-1]
+            types += opened[-1]
         elif opened:
-            count -= opened.pop()
-        if count > _MAX_TYPES:
-            return True
-    return False
+            types -= opened.pop()
+        if types > _MAX_TYPES:
+            return "it has too many calls such as date(…) inside each other"
+        if len(opened) > max_depth:
+            return f"more than {max_depth} parentheses are inside each other"
+    return ""
 
 
 @functools.cache
@@ -209,13 +204,14 @@ def _type_names() -> frozenset[str]:
     return frozenset(words.split()[-1] for words, kind in kinds if kind in Parser.TYPE_TOKENS)
 
 
-def _check_height(tree: exp.Expr, offset: int) -> None:
+def _check_size(tree: exp.Expr, offset: int) -> None:
     """Refuse a tree that SQLite would refuse, before it is copied and changed many times."""
-    level, height = [tree], 0
+    level, height, count = [tree], 0, 1
     while level := [child for node in level for child in node.iter_expressions()]:
-        height += 1
-        if height > _MAX_HEIGHT:
-            raise invalid("it has too many parts inside each other, or in a row", offset=offset)
+        height, count = height + 1, count + len(level)
+        if height > _MAX_HEIGHT or count > _MAX_NODES:
+            problem = "it has too many names, values and operators"
+            raise invalid(problem, "Write fewer, or several steps.", offset=offset)
 
 
 class _Lexer:
@@ -230,24 +226,26 @@ class _Lexer:
     def sql(self) -> str:
         """Return the SQL."""
         place = 0
-        while place < len(self._text):
-            token = self._token(place)
-            place = token.start + len(token.text)
+        while (token := self._next(place)).text:
             if token.kind == "word":
-                place = self._word(token, place)
+                place = self._word(token)
             elif token.kind == "sign":
-                place = self._sign(token, place)
-            elif token.kind != "space":
+                place = self._sign(token)
+            else:
                 self._value(_literal(token.kind, token.text), token)
+                place = token.stop
         if self._depth:
             raise invalid("a parenthesis is not closed", offset=self._offset)
         return " ".join(self._parts)
 
-    def _token(self, place: int) -> _Token:
+    def _next(self, place: int) -> _Token:
+        """Return the token from a place on; one without text at the end."""
         match = _TOKEN.match(self._text, place)
         if match is None:
+            place = len(self._text) - len(self._text[place:].lstrip())
             raise unreadable(self._text[place:], self._offset + place)
-        kind, text = str(match.lastgroup), match[0]
+        kind = str(match.lastgroup)
+        text, start = match[kind], match.start(kind)
         is_compared = bool(self._parts) and self._parts[-1] in _BEFORE_ONE_AMOUNT
         if kind == "amount" and "," in text and not is_compared and (self._depth or not self._parts):
             text = text.split(",")[0]
@@ -255,99 +253,95 @@ class _Lexer:
             kind = "word"
             if text.isdecimal() and is_compared:
                 raise column_and_number(text)
-        return _Token(kind, text, place)
+        return _Token(kind, text, start)
 
-    def _next(self, place: int) -> _Token | None:
-        while place < len(self._text):
-            token = self._token(place)
-            if token.kind != "space":
-                return token
-            place += len(token.text)
-        return None
-
-    def _sign(self, token: _Token, place: int) -> int:
+    def _sign(self, token: _Token) -> int:
         sign = _SIGNS.get(token.text, token.text)
         self._depth += (sign == "(") - (sign == ")")
         self._lists = [depth for depth in self._lists if depth <= self._depth]
         if self._over_depth > self._depth:
             self._over_depth = 0
         self._parts.append(sign)
-        if sign in _TEXT_FOLLOWS or sign in _ORDERS:
-            return self._right_side(sign, place)
-        if sign in "(," and self._depth in self._lists:
-            return self._right_side("=", place)
-        return place
+        if sign in _COMPARISONS:
+            return self._right_side(sign, token.stop)
+        if sign in ("(", ",") and self._depth in self._lists:
+            return self._right_side("=", token.stop)
+        return token.stop
 
-    def _word(self, token: _Token, place: int) -> int:
-        lowered, following = token.text.lower(), self._next(place)
-        if lowered == "over" and following is not None:
+    def _word(self, token: _Token) -> int:
+        lowered, following = token.text.lower(), self._next(token.stop)
+        if lowered == "over" and following.text:
             if following.kind == "amount" and following.text.isdecimal() and 1 < int(following.text) <= 10_000:
                 self._parts.append(f"OVER (ROWS BETWEEN {int(following.text) - 1} PRECEDING AND CURRENT ROW)")
-                return following.start + len(following.text)
+                return following.stop
             self._over_depth = self._depth + 1
             self._parts.append("OVER")
-            return place
-        if lowered in ("starts", "ends") and following is not None and following.text.lower() == "with":
-            return self._pattern(f"{lowered} with", following.start + 4)
-        if lowered == "contains" and self._parts and (following is None or following.text != "("):
-            return self._pattern(lowered, place)
-        is_keyword = lowered in _KEYWORDS and (lowered not in _ONLY_IN_OVER or self._over_depth)
-        is_keyword = is_keyword and (lowered not in _ONLY_IN_CASE or "case" in self._parts)
-        if is_keyword and (lowered in _ALWAYS_KEYWORDS or token.text not in self._columns):
-            if lowered in ("null", "true", "false", "case"):
-                self._require_gap(token)
-            self._parts.append(lowered)
-            if lowered == "in":
-                self._lists.append(self._depth + 1)
-            if lowered == "as":
-                if following is None or following.kind not in ("word", "quoted"):
-                    raise invalid("as needs a name", offset=self._offset + place)
-                is_type = self._depth > 0  # in a CAST
-                self._parts.append(following.text if is_type else sql_identifier(following.text.strip('"`')))
-                return following.start + len(following.text)
-            return self._right_side(lowered, place) if lowered in _TEXT_FOLLOWS else place
-        if following is not None and following.text == "(" and following.kind == "sign":
-            self._require_gap(token)
-            self._parts.append(token.text)
-            return place
+            return token.stop
+        if lowered in ("starts", "ends") and following.text.lower() == "with":
+            return self._pattern(f"{lowered} with", following.stop)
+        if lowered == "contains" and self._parts and following.text != "(":
+            return self._pattern(lowered, token.stop)
+        if self._is_keyword(token.text):
+            return self._keyword(lowered, token, following)
+        if following.text == "(":
+            self._value(token.text, token)
+            return token.stop
         if lowered == "count" and not self._has_count and self._parts[-1:] != ["."]:
             if token.text in self._columns:
                 replaces = [(r"\bcount\b", form) for form in ('"count"', "count(*)")]
                 raise invalid("count is a column and a function", 'Write "count" or count(*).',
                               offset=self._offset + token.start, replaces=replaces, is_choice=True)  # fmt: skip
             self._value("COUNT(*)", token)
-            return place
-        return self._words(token, place)
+            return token.stop
+        return self._name(token)
 
-    def _words(self, token: _Token, place: int) -> int:
-        name = token.text
-        while (following := self._next(place)) is not None and following.kind == "word":
-            lowered = following.text.lower()
-            behind = self._next(following.start + len(following.text))
-            is_call = behind is not None and behind.text == "("
-            ends = _KEYWORDS if self._over_depth else _KEYWORDS - _ONLY_IN_OVER
-            if lowered in ends or lowered in ("over", "contains", "starts", "ends") or is_call:
+    def _is_keyword(self, word: str) -> bool:
+        lowered = word.lower()
+        is_known = lowered in _KEYWORDS and (lowered not in _ONLY_IN_OVER or bool(self._over_depth))
+        is_known = is_known and (lowered not in _ONLY_IN_CASE or "case" in self._parts)
+        return is_known and (lowered in _ALWAYS_KEYWORDS or word not in self._columns)
+
+    def _keyword(self, keyword: str, token: _Token, following: _Token) -> int:
+        if keyword in ("null", "true", "false", "case"):
+            self._value(keyword, token)
+            return token.stop
+        self._parts.append(keyword)
+        if keyword == "in":
+            self._lists.append(self._depth + 1)
+        if keyword == "as":
+            if following.kind not in ("word", "quoted"):
+                raise invalid("as needs a name", offset=self._offset + token.stop)
+            is_type = self._depth > 0  # in a CAST
+            self._parts.append(following.text if is_type else sql_identifier(following.text.strip('"`')))
+            return following.stop
+        return self._right_side(keyword, token.stop) if keyword in ("like", "ilike") else token.stop
+
+    def _name(self, token: _Token) -> int:
+        """Write a name, which goes on up to a keyword or a function."""
+        name, place = token.text, token.stop
+        ends = _ENDS_OF_NAMES | (_KEYWORDS if self._over_depth else _KEYWORDS - _ONLY_IN_OVER)
+        while (following := self._next(place)).kind == "word" and following.text.lower() not in ends:
+            if self._next(following.stop).text == "(":
                 break
-            name, place = f"{name} {following.text}", following.start + len(following.text)
+            name, place = f"{name} {following.text}", following.stop
         self._value(sql_identifier(name), token)
         return place
 
     def _pattern(self, operator: str, place: int) -> int:
-        value, place = self._right_text(place)
+        value, stop = self._right_text(place)
         if value is None:
             following = self._next(place)
-            if following is None or following.kind not in ("string", "amount", "date"):
+            if following.kind not in ("string", "amount", "date"):
                 raise invalid(f"{operator} needs a text", offset=self._offset + place)
-            text = following.text
-            value = text[1:-1].replace("''", "'") if following.kind == "string" else text
-            place = following.start + len(text)
+            value, stop = following.text, following.stop
+            value = value[1:-1].replace("''", "'") if following.kind == "string" else value
         escaped = re.sub(r"([%_\\])", r"\\\1", value).replace("'", "''")
         self._parts.append(f"LIKE '{_PATTERNS[operator].format(escaped)}' ESCAPE '\\'")
-        return place
+        return stop
 
     def _right_side(self, operator: str, place: int) -> int:
         """Write what a column is compared with, where it is text without quotes."""
-        value, behind = self._right_text(place)
+        value, stop = self._right_text(place)
         if value is None or (operator in _ORDERS and not parse_date(value)):
             return place
         words = re.split(r"[\s<>=!]+", value)  # of a URL with ?a=1 none is a column
@@ -355,37 +349,34 @@ class _Lexer:
         if is_comparison and not self._text[place:].lstrip().startswith('"'):
             raise unreadable(value, self._offset + place)  # all rows may be unlike a text
         self._parts.append("'" + value.replace("'", "''") + "'")
-        return behind
+        return stop
 
     def _right_text(self, place: int) -> tuple[str | None, int]:
         """Return the text that begins at a place, without quotes or in those of a name that no column has, and its end.
 
         None where another value begins.
         """
-        following = self._next(place)
-        if following is not None and following.kind == "quoted":
-            value, stop = following.text[1:-1].replace('""', '"'), following.start + len(following.text)
-            return (None, place) if following.text[0] == "`" or value in self._columns else (value, stop)
-        if following is None or following.kind not in ("word", "sign") or following.text in ("(", "-", "+", "["):
+        first = self._next(place)
+        if first.kind == "quoted":
+            value = first.text[1:-1].replace('""', '"')
+            return (None, place) if first.text[0] == "`" or value in self._columns else (value, first.stop)
+        if first.kind not in ("word", "sign") or first.text in ("(", "-", "+", "["):
             return None, place
-        end = _TEXT_ENDS["case" in self._parts].search(self._text, following.start)
+        end = _TEXT_ENDS["case" in self._parts].search(self._text, first.start)
         stop = len(self._text) if end is None else end.start()
-        text = self._text[following.start : stop].strip()
-        is_call = self._text[following.start + len(following.text) :].lstrip().startswith("(")
-        is_word = following.text.lower() in ("null", "true", "false", "not", "case")
-        is_column = following.text in self._columns or text in self._columns
+        text = self._text[first.start : stop].strip()
+        is_call = self._text[first.stop :].lstrip().startswith("(")
+        is_word = first.text.lower() in ("null", "true", "false", "not", "case")
+        is_column = first.text in self._columns or text in self._columns
         return (None, place) if not text or is_call or is_word or is_column else (text, stop)
 
     def _value(self, sql: str, token: _Token) -> None:
-        self._require_gap(token)
-        self._parts.append(sql)
-
-    def _require_gap(self, token: _Token) -> None:
-        """Refuse two values with nothing between them, which SQL reads as a value and its name."""
+        """Write a value; refuse two with nothing between them, which SQL reads as a value and its name."""
         before = self._parts[-1] if self._parts else ""
         if before and (before[-1] in "\"')" or (before[-1].isalnum() and before not in _KEYWORDS)):
             problem = f"{quoted_name(token.text)} does not follow from what is before it"
             raise invalid(problem, offset=self._offset + token.start)
+        self._parts.append(sql)
 
 
 def _literal(kind: str, text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
-from toolfold.results.select.expressions import has_deep_types
+from toolfold.results.select.expressions import nesting_problem
 from toolfold.results.values import sql_identifier
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.functions import (
@@ -146,8 +146,8 @@ def _tokenize(statement: str, dialect: str) -> list[Token]:
     beginning = tokens[0].text.upper()
     if beginning not in _BEGINNINGS:
         raise _refused(f"it begins with {beginning[:40]!r}, and only SELECT, WITH and VALUES can be run")
-    if has_deep_types(statement):
-        raise _refused("it has too many calls such as date(…) inside each other")
+    if problem := nesting_problem(statement, _MAX_DEPTH):
+        raise _refused(problem)
     depth = 0
     for token in tokens:
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
