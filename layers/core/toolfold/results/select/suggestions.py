@@ -39,10 +39,10 @@ _SIDE = r"(?:\w+\([^()]*\)|[\w.$'-]+|\"[^\"]+\")"
 """What a value is compared with."""
 
 _WORDS = (
-    *((re.escape(written), word) for written, word in (
-        ("&&", " and "), ("&", " and "), ("||", " or "), ("==", "="), ("groupby", "group by"),
-        (" million", "M"), (" billion", "B"), (" thousand", "K"),
-    )),
+    (r"&&?", " and "),
+    (r"\|\|", " or "),
+    (r"groupby", "group by"),
+    *((f" {word}", sign) for word, sign in (("thousand", "K"), ("million", "M"), ("billion", "B"))),
     (r"\b(?:please|just|for the|of the|the|their|its|(?:give|show|tell|get) me|i (?:want|need))\b", " "),
     (r"(?<![\w\])'\"])\.(?=[a-z_])", ""),
     (r"\s\|\s", "; "),
@@ -234,7 +234,7 @@ class _Guess:
         start = 0
         for match in _CLAUSE.finditer(text):
             before = text[: match.start()]
-            if before[start:].strip() and before.count("(") == before.count(")"):
+            if before[start:].strip():
                 if match[0].startswith(","):
                     self._require_names()
                 yield before[start:].strip(" ,")
@@ -268,8 +268,7 @@ class _Guess:
         return normalize(text) in self._columns or normalize(text) in DATE_NAMES
 
     def _find_table(self, text: str) -> Table | None:
-        found = find_table(text, self._tables) if len(normalize(text)) > 2 else None
-        return found if found is not None and found.name else None
+        return find_table(text, [table for table in self._tables if table.name]) if len(normalize(text)) > 2 else None
 
     def _kinds(self, name: str) -> Iterator[Kind]:
         return (table.type_of(table.columns.index(name)).kind for table in self._tables if name in table.columns)
@@ -283,23 +282,19 @@ class _Guess:
     def _path(self, step: str) -> str | None:
         """Return the steps of a path such as ``feed[0:3].title``."""
         match = _PATH.fullmatch(step)
-        if match is None or not any(sign in step for sign in ".[") or step in self._columns.values():
+        if match is None or not any(sign in step for sign in ".["):
             return None
         self._require_names()
         head, tail = (match["head"] or "").strip(), (match["tail"] or "").strip(" .")
         place = match["place"] if match["place"] is not None else match["end"]
-        whole = self._find_table(f"{head}.{tail}") if tail else None
-        is_whole = whole is not None and normalize(whole.name) == normalize(f"{head}.{tail}")
-        table, tail = (whole, "") if is_whole else (self._find_table(head), tail)
-        if self._name and normalize(head) in normalize(self._name):
-            head = ""
-        found = [f"from {table_name(table)}"] if table is not None else []
+        table = self._find_table(head)
         if place and table is None and Kind.NESTED in self._kinds(self._columns.get(normalize(head), "")):
             return None  # of the list in a cell
+        found = [f"from {table_name(table)}"] if table is not None else []
         if table is None and (self._is_column(head) or not place):  # rows[0:5] are those of any list
             tail = ".".join(filter(None, (head, tail)))
         key, _, rest = tail.rpartition(".")
-        if not self._is_column(tail) and (condition := self._pair(key)):  # of a row
+        if condition := self._pair(key):  # of a row
             found, tail = [*found, condition], rest
         if place and place != "*":
             found.append("limit 1" if place == "0" else f"[{place}]")
