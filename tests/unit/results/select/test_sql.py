@@ -66,6 +66,7 @@ def rows(statement: str, document: Document = PRICES) -> list[tuple[Any, ...]]:
         ("SELECT DATE_FORMAT(date, '%Y-%m') m, count(*) FROM data GROUP BY m LIMIT 1", [("2026-01", 27)]),
         ("SELECT TO_CHAR(date, 'YYYY-MM') m, count(*) FROM data GROUP BY m LIMIT 1", [("2026-01", 27)]),
         ("SELECT quarter(date), dayname(date), monthname(date), date_part('dow', date) FROM data LIMIT 1", [(1, "Thursday", "March", 4)]),
+        ("SELECT DATEPART(month, date), DATETRUNC(month, date), date_part(date, 'day') FROM data LIMIT 1", [(3, "2026-03-01", 5)]),
         ("SELECT LEFT(date, 7), RIGHT(date, 2), LEN(date) FROM data LIMIT 1", [("2026-03", "05", 10)]),
         # dates
         ("SELECT count(*) FROM data WHERE date >= DATE '2026-03-01'", [(5,)]),

@@ -46,6 +46,7 @@ _OTHER_NAMES = {
     "var_samp": "variance", "variance_pop": "var_pop", "quantile": "percentile", "percent_change": "pct_change",
     "change_percent": "pct_change", "ceiling": "ceil", "pow": "power", "len": "length", "isnull": "ifnull",
     "nvl": "ifnull", "to_char": "date_format", "datepart": "date_part", "datetrunc": "date_trunc",
+    "dateadd": "date_add", "timestampadd": "date_add",
     "weekday": "dayname", "getdate": "now", "curdate": "now", "sysdate": "now", "today": "now", "greatest": "max",
     "least": "min", "any_value": "min", "array_agg": "json_group_array", "left": "left_part", "right": "right_part",
     "week_of_year": "week", "day_of_month": "day", "day_of_week": "dow", "day_of_week_iso": "isodow",
@@ -54,6 +55,7 @@ _OTHER_NAMES = {
 """Names of functions in other dialects, and those of sqlglot → their name here, with the same arguments."""
 
 _OURS = FUNCTION_NAMES | set(_OTHER_NAMES) | DATE_PARTS
+_OF_UNITS = frozenset(("date_add", "date_part", "date_trunc"))
 _ROW_FUNCTIONS = frozenset(("_percent", "change", "pct_change"))
 _REFUSED = (exp.RegexpLike, exp.RegexpILike, exp.SimilarTo, exp.Pivot, exp.Unnest, exp.Lateral, exp.TableSample,
             exp.Placeholder, exp.Parameter)  # fmt: skip
@@ -154,13 +156,10 @@ def _changed(node: exp.Expr) -> exp.Expr:
         return exp.Not(this=_changed(type(node)(this=node.this, expression=node.expression)))
     if (handler := _FORMS.get(type(node))) is not None:
         return handler(node)
-    if isinstance(node, exp.Anonymous):
-        return _called(str(node.this).lower(), node.expressions)
-    if (name := function_of(node)) not in _OURS:
+    name = function_of(node)
+    if not isinstance(node, exp.Anonymous) and name not in _OURS:
         return node
-    found = (node.args.get(key) for key in node.arg_types)
-    arguments = (one for value in found for one in (value if isinstance(value, list) else [value]))
-    return _called(name, [one for one in arguments if isinstance(one, exp.Expr)])
+    return _called(name, list(node.iter_expressions()))
 
 
 def _called(name: str, arguments: list[exp.Expr]) -> exp.Expr:
@@ -169,13 +168,11 @@ def _called(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         return exp.Avg(this=arguments[0] if arguments else None)
     if name == "now":
         return call_of("date", "now")
-    if name in ("dateadd", "timestampadd") and len(arguments) == 3:
-        return call_of("date_add", _unit(arguments[0]), arguments[1], arguments[2])
     if name in DATE_PARTS and len(arguments) == 1:
         return call_of("date_part", name, arguments[0])
-    if name in ("date_trunc", "date_part") and len(arguments) == 2:
-        unit, moment = arguments if _unit(arguments[0]) in DATE_PARTS else reversed(arguments)
-        return call_of(name, _unit(unit), moment)
+    units = [one for one in arguments[:2] if _unit(one) in DATE_PARTS]
+    if name in _OF_UNITS and units:  # DATEPART(year, date), or the other way round
+        return call_of(name, _unit(units[0]), *(one for one in arguments if one is not units[0]))
     if name not in CALLABLE | _ROW_FUNCTIONS:
         known = sorted(CALLABLE | _ROW_FUNCTIONS)
         next_step = f"{did_you_mean(name, known)}There are {_MOST_SQL_FUNCTIONS}, …"
@@ -194,9 +191,7 @@ def _moved(sign: int, default: str = "") -> Callable[[Any], exp.Expr]:
         count, unit = node.expression, _unit(node.args.get("unit")) or default
         if isinstance(count, exp.Interval):
             count, unit = count.this, _unit(count.args.get("unit"))
-            if isinstance(count, exp.Literal):  # INTERVAL '30 days'
-                number, _, word = count.name.partition(" ")
-                count, unit = exp.Literal.number(number or 0), unit or word.lower()
+            count = exp.Literal.number(count.name or 0) if isinstance(count, exp.Literal) else count
             unit = unit.removesuffix("s") or "day"
         elif not default:
             return node

@@ -352,17 +352,18 @@ class _Guess:
             self._require_names()
             if self._is_column(match[1]) and not self._is_column(match[2]):
                 return f"{match[1]} = {match[2]}"
-        is_named = self._is_column(step) or self._find_table(step) is not None
-        if is_named or not self._has_names or not re.fullmatch(r"[\w .-]+", step):
+        if self._is_column(step):
             return None
         wanted = {step.lower(), step.lower().removesuffix("s"), step.lower().removesuffix("es")}
-        for table in self._tables:
-            for index, column in enumerate(table.columns):
-                cells = {row[index] for row in table.rows[:_COMPARED_ROWS] if isinstance(row[index], str)}
-                for cell in sorted(cells):
-                    if cell.lower() in wanted:
-                        return f"{column} = {cell}"
-        return None
+        cells = (
+            (name, row[index])
+            for table in self._tables
+            for index, name in enumerate(table.columns)
+            for row in table.rows[:_COMPARED_ROWS]
+        )
+        return next(
+            (f"{name} = {cell}" for name, cell in cells if isinstance(cell, str) and cell.lower() in wanted), None
+        )
 
     def _names(self, step: str) -> str | None:
         """Return columns that are joined by ``and`` or behind their table, or a condition as a step of its own."""
