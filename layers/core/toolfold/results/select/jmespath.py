@@ -274,7 +274,9 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
     def visit_function_expression(self, node: Node, value: Any) -> Any:
         """Call a function, and count what it does with each item of a list or an object."""
         arguments = [self.visit(child, value) for child in node["children"]]
-        self._spend(sum(len(one) for one in arguments if isinstance(one, _CONTAINERS)) // _ITEMS_PER_STEP)
+        lists = [one for one in arguments if isinstance(one, _CONTAINERS)]
+        chars = sum(len(item) for one in lists for item in one if isinstance(item, str))
+        self._spend(sum(map(len, lists)) // _ITEMS_PER_STEP + chars // _CHARS_PER_STEP)
         if node["value"] in _BY_ORDER and isinstance(arguments[0], list):
             items, *by = arguments
             self._require_order([by[0].visit(by[0].expression, item) for item in items] if by else items)
@@ -290,11 +292,6 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
             if found.kind not in (Kind.TEXT, Kind.BOOLEAN, Kind.EMPTY) and found.values != texts:
                 problem = f"texts such as {quoted_name(texts[0])} are compared letter by letter"
                 raise _invalid(problem, "Write steps without jmespath:, as in top 1 by amount, which read them.")
-
-    def _subtype_check(self, current: list[Any], *types: Any) -> None:
-        super()._subtype_check(current, *types)
-        if current and isinstance(current[0], str):
-            self._spend(sum(map(len, current)) // _CHARS_PER_STEP)
 
     @signature({"types": ["array", "string"]}, {"types": []})  # type: ignore[untyped-decorator]
     def _func_contains(self, subject: list[Any] | str, searched: Any) -> bool:
