@@ -11,6 +11,7 @@ import math
 import operator
 import re
 import sqlite3
+import statistics
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -36,6 +37,20 @@ _MAX_FORMAT_CHARS = 100
 _Rows = Sequence[tuple[Any, ...]]
 
 
+def _of_number(function: Callable[..., float]) -> Callable[..., Any]:
+    """Return a function of numbers that is null where it has no value."""
+
+    def apply(*arguments: Any) -> Any:
+        if not all(isinstance(argument, int | float) for argument in arguments):
+            return None
+        try:
+            return function(*arguments)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return None
+
+    return apply
+
+
 def _numbers(rows: _Rows) -> list[float]:
     return [row[0] for row in rows if isinstance(row[0], int | float)]
 
@@ -46,11 +61,6 @@ def _variance(rows: _Rows, degrees: int) -> float | None:
         return None
     mean = math.fsum(numbers) / len(numbers)
     return math.fsum((number - mean) ** 2 for number in numbers) / (len(numbers) - degrees)
-
-
-def _deviation(rows: _Rows, degrees: int) -> float | None:
-    variance = _variance(rows, degrees)
-    return None if variance is None else math.sqrt(variance)
 
 
 def _percentile(rows: _Rows) -> float | None:
@@ -69,13 +79,10 @@ def _percentile(rows: _Rows) -> float | None:
 
 def _correlation(rows: _Rows) -> float | None:
     pairs = [row for row in rows if all(isinstance(value, int | float) for value in row)]
-    if len(pairs) < 2:
+    try:
+        return statistics.correlation(*zip(*pairs, strict=True)) if pairs else None
+    except statistics.StatisticsError:  # of fewer than two, or of equal values
         return None
-    means = [math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True)]
-    left, right = ([row[index] - means[index] for row in pairs] for index in (0, 1))
-    xy, xx, yy = (math.fsum(map(operator.mul, *both)) for both in ((left, right), (left, left), (right, right)))
-    size = math.sqrt(xx * yy)
-    return max(-1.0, min(1.0, xy / size)) if size else None
 
 
 def _end(rows: _Rows, which: Callable[..., Any]) -> Any:
@@ -84,11 +91,12 @@ def _end(rows: _Rows, which: Callable[..., Any]) -> Any:
     return which(given, key=lambda row: row[1:])[0] if given else None
 
 
+_square_root = _of_number(math.sqrt)
 _AGGREGATES: Mapping[str, tuple[int, Callable[[_Rows], Any]]] = {
     "median": (1, _percentile),
     "percentile": (2, _percentile),
-    "stddev": (1, lambda rows: _deviation(rows, 1)),
-    "stddev_pop": (1, lambda rows: _deviation(rows, 0)),
+    "stddev": (1, lambda rows: _square_root(_variance(rows, 1))),
+    "stddev_pop": (1, lambda rows: _square_root(_variance(rows, 0))),
     "variance": (1, lambda rows: _variance(rows, 1)),
     "var_pop": (1, lambda rows: _variance(rows, 0)),
     "corr": (2, _correlation),
@@ -223,20 +231,6 @@ def _date_format(value: Any, pattern: Any) -> str | None:
 
 
 # Functions of values
-
-
-def _of_number(function: Callable[..., float]) -> Callable[..., Any]:
-    """Return a function of numbers that is null where it has no value."""
-
-    def apply(*arguments: Any) -> Any:
-        if not all(isinstance(argument, int | float) for argument in arguments):
-            return None
-        try:
-            return function(*arguments)
-        except (ValueError, OverflowError, ZeroDivisionError):
-            return None
-
-    return apply
 
 
 def _as_number(value: Any) -> Any:
