@@ -83,8 +83,9 @@ def test_failures_are_exceptions_with_the_code_of_the_server(client: Client) -> 
 @pytest.mark.parametrize("sent", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
 def test_an_error_is_the_same_in_another_process(code: str, sent: Callable[[CallError], CallError]) -> None:
     error = to_error({"code": code, "message": "A.", "suggestion": "B.", "problems": [{"parameter": "x"}]})
-    assert (sent(error), sent(error).args, str(sent(error))) == (error, error.args, "A.")
-    assert (error.code, type(sent(error).details)) == (code, type(error.details))
+    found = sent(error)
+    assert (type(found), found.as_dict(), found.args, str(found)) == (type(error), error.as_dict(), error.args, "A.")
+    assert (error.code, type(found.details)) == (code, type(error.details))
 
 
 def test_the_key_for_one_source_is_sent(url: str) -> None:

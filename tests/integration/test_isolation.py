@@ -23,7 +23,6 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.execution.pipeline import run_call
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
-from toolfold.sources.http_api.request import parse_retry_after
 
 HONEST = "HONESTKEY0123456"
 OPERATOR = "OPERATORKEY98765"
@@ -182,9 +181,6 @@ class TestRetryAfter:  # R22
         assert error.code == "RATE_LIMITED"
         assert error.details["retry_after_s"] == seconds
         assert error.suggestion == "Wait as long as retry_after_s says and call again."
-
-    def test_a_wait_is_a_number_of_seconds_up_to_a_day(self) -> None:
-        assert [parse_retry_after(value) for value in ("9" * 5000, "\u00b2", "-1")] == [86_400, None, None]
 
 
 class TestArguments:

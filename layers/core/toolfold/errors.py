@@ -67,12 +67,6 @@ class CallError(ToolfoldError):
             raise AttributeError(f"{name}: an error does not change; use changed()")
         super().__setattr__(name, value)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CallError) and vars(self) == vars(other) and self.code == other.code
-
-    def __hash__(self) -> int:
-        return hash((self.code, self.message))
-
     def __reduce__(self) -> tuple[Any, ...]:  # for another process, as pools of workers and test runners send it
         texts = {"problem": self.message, "next_step": self.suggestion}
         return type(self).__new__, (type(self), self.message), {**vars(self), **texts, "details": dict(self.details)}

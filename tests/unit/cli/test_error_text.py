@@ -116,7 +116,8 @@ def test_an_error_is_stored_as_code_and_fields() -> None:
         step, details, *_ = STEPS.get(code, ("Wait.", {}))
         step = "Wait." if names_call(step) else step  # which is made when the error leaves
         error = CALL_ERRORS[code](Text("{title} failed.").filled(title="X"), step, **details)
-        assert Entry.from_error(error, 1.0, 2.0).to_error() == error
+        found = Entry.from_error(error, 1.0, 2.0).to_error()
+        assert (type(found), vars(found)) == (type(error), vars(error))
 
 
 def test_a_stored_error_of_an_unknown_code_is_an_internal_error() -> None:

@@ -46,7 +46,7 @@ def test_results_match_the_output_schema(tools: MetaTools, name: str, arguments:
     ],
 )
 def test_a_repeated_call_has_the_same_json_result(tools: MetaTools, name: str, arguments: dict[str, Any]) -> None:
-    first, repeated = tools.call(name, arguments), tools.call(name, arguments)
+    first, repeated = (tools.call(name, arguments)._replace(errors=()) for _ in range(2))
     assert first == repeated
     assert json.loads(json.dumps(first.structured)).keys() == first.structured.keys()
 
