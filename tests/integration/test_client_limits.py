@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.support import aws_services
-from tests.support.authorization_server import RESOURCE, Issuer
 from tests.support.clocks import Clock
 from tests.support.executor import settings_for
 from tests.support.lambda_handler import http_event
@@ -27,7 +26,6 @@ from toolfold.transports.lambda_handler import LambdaHandler
 TABLE = "limits-of-callers"
 CACHE = f"dynamodb://{TABLE}"
 ADDRESS, OTHER_ADDRESS = "192.0.2.1", "192.0.2.2"
-SYMBOLS = ("IBM", "AAPL", "MSFT", "KO", "PEP", "JNJ")
 
 
 @pytest.fixture
@@ -127,19 +125,6 @@ def test_what_cannot_work_and_what_asks_for_no_data_counts_for_nothing(make: Any
     assert environment.code(interval="no such argument", symbol=["a"] * 1000) == "INVALID_ARGUMENTS"
     assert environment.code("NO_SUCH_TOOL") == "TOOL_NOT_FOUND"
     assert environment.code() == "OK"
-
-
-def test_principals_have_limits_of_their_own_whatever_key_and_address_they_use(make: Any) -> None:
-    with Issuer() as issuer:
-        environment = make(CALLS_PER_DAY="2", OAUTH_ISSUER=issuer.url, PUBLIC_URL=RESOURCE)
-
-        def code(subject: str, number: int) -> str:
-            token = issuer.token(RESOURCE, sub=subject)
-            headers = {"authorization": f"Bearer {token}", "x-api-key": f"key{number}"}
-            return str(environment.code(address=f"192.0.2.{number}", headers=headers, symbol=SYMBOLS[number]))
-
-        assert [code("one", number) for number in range(4)] == ["OK", "OK", "CLIENT_LIMIT", "CLIENT_LIMIT"]
-        assert code("two", 5) == "OK"
 
 
 def test_the_table_holds_a_hash_and_the_time_to_delete_it(make: Any, table: Any) -> None:
