@@ -34,6 +34,8 @@ PARTS = [
          "v: 2", says=("2 of 500 rows",)),
     Case("rows that a limit cut off", json.dumps({"rows": [{"v": 1}, {"v": 2}], "more_rows": "2 rows only"}), "count",
          "count: 2", says=("more_rows",)),
+    Case("a page before its rows", json.dumps([{"page": 1, "total": 50}, [{"v": 1}, {"v": 2}]]), "count", "count: 2",
+         says=("2 of 50",)),
     Case("the whole is no page", json.dumps({"total": 2, "results": [{"v": 1}, {"v": 2}]}), "count", "count: 2"),
     Case("a page beside a longer table", json.dumps({"total": 500, "results": [{"v": 1}, {"v": 2}],
          "facets": [{"f": number} for number in range(600)]}), "from results; count", "count: 2", says=("of 500",)),

@@ -8,11 +8,10 @@ import pytest
 from tests.support.cpu_time import cpu_within
 from tests.support.rendering import render_result
 from tests.unit.results.select.answers import ANSWERS
-from tests.unit.results.select.outcomes import outcome, run, select_from, selected, written
+from tests.unit.results.select.outcomes import outcome, run, select_from, written
 from toolfold.errors import InvalidArguments, InvalidSelect
 from toolfold.results.output import OutputOptions
 from toolfold.results.select.grammar import parse_select
-from toolfold.results.select.names import unknown_column
 from toolfold.results.tables import Document, Table
 
 PRICES = """timestamp,open,close,adjusted close,volume
@@ -67,8 +66,10 @@ _TWO = "timestamp,close: 2024-03-05,12.5 / 2024-03-04,10 / 2024-02-29, / 2024-02
         (PRICES, "last 1; (close - open) / open", "timestamp,(close - open) / open: 2024-03-05,0.25"),
         (PRICES, "last 1; close as price; price * 2 as twice", "timestamp,twice: 2024-03-05,25"),
         # rows
-        (PRICES, "last 2", "= 2024-03-05 2024-03-04"), (PRICES, "oldest 1", "= 2024-02-28"),
-        (PRICES, "close < 11; limit 1", "= 2024-03-04"), (LIST, "first 1", "= A"), (LIST, "[1:2]", "= B"),
+        (PRICES, ["last 2", "close"], "timestamp,close: 2024-03-05,12.5 / 2024-03-04,10"),
+        (PRICES, "oldest 1", "= 2024-02-28"), (PRICES, "close < 11; limit 1", "= 2024-03-04"),
+        (LIST, "first 1", "= A"), (LIST, "[1:2]", "= B"),
+        ("k,n\na,9007199254740993\nb,9007199254740995\nc,9007199254740992\n", "n = 9007199254740993", "= a"),
         (LIST, "order by weight desc; [0:2]", "= C B"), (LIST, "limit 5 offset 9", "= "),
         (OPTIONS, "first 1", "= A"), (OPTIONS, "last 1", "= D"),
         # periods
@@ -140,15 +141,6 @@ def test_blank_select_returns_everything(select: Any) -> None:
     assert parse_select(select) is None
 
 
-def test_a_list_of_texts_is_steps() -> None:
-    assert selected("daily", ["last 2", "close"]) == selected("daily", "last 2; close")
-
-
-def test_large_numbers_kept_as_text_are_compared_exactly() -> None:
-    body = "id_,n\na,9007199254740993\nb,9007199254740995\nc,9007199254740992\n"
-    assert written(run("n = 9007199254740993", body), "=") == "= a"
-
-
 @pytest.mark.parametrize("raw", [STATEMENTS, PRICES])
 def test_raw_json_accepts_only_jmespath(raw: str) -> None:
     options = OutputOptions(select=parse_select("totalRevenue"), raw_by="datatype")
@@ -175,7 +167,9 @@ def test_columns_whose_names_begin_as_words_of_the_language_are_found(name: str)
 @pytest.mark.parametrize(
     ("select", "position", "words"),
     [
-        ("close; vox", 7, "no column vox"), ("clsoe", 0, "no column clsoe"), ("close; % 5", 7, "cannot be read"),
+        ("close; vox", 7, "no column vox"),
+        ("clsoe", 0, 'Write "close". Columns: timestamp, open, close, adjusted_close, volume.'),
+        ("close; % 5", 7, "cannot be read"),
         ("mode(close)", None, "no function mode"), ("max()", None, "max"), ("close, sum(volume)", 0, "by"),
         ("from nothing", 0, "no table"),
         ("close > high", 0, "no column high"), ("avg(timestamp)", None, "not a number"),
@@ -187,18 +181,6 @@ def test_error_has_the_reason_and_the_position(select: str, position: int | None
         run(select, PRICES)
     assert words in f"{caught.value.message} {caught.value.suggestion}"
     assert position is None or caught.value.details["position"] == position
-
-
-def test_the_beginning_of_a_name_is_a_column_that_may_be_meant() -> None:
-    known = ["Symbol", "MarketCapitalization", "PERatio"]
-    assert unknown_column("MarketCap", known).suggestion.startswith("Did you mean MarketCapitalization? ")
-    assert unknown_column("Mar", known).suggestion.startswith("Columns: ")
-
-
-def test_unknown_column_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InvalidSelect) as caught:
-        run("clsoe", PRICES)
-    assert caught.value.suggestion == 'Write "close". Columns: timestamp, open, close, adjusted_close, volume.'
 
 
 @pytest.mark.parametrize(
@@ -287,7 +269,6 @@ NESTED = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
         (SPLIT, "last 1", "date,close: 2024-01-03,11.5"),
         (SPLIT, "sum(close)", "sum(close): 21"),
         (HEADED, "people > 1M; NAME, state", "NAME,state: Alabama,01"),
-        (DESCRIBED, "rows: last 1", "ga:date,ga:users: 20240102,7"),
         (KLINES, "max(column_3)", "max(column_3): 36700.2"),
         (KLINES, "jmespath: [0][1]", "36000.1"),
         (SERIES, "prices: max(value)", "max(value): 2.5"),
@@ -340,6 +321,8 @@ def test_lists_are_not_compared(select: str) -> None:
         (COMMITS, "commit.author.nme", "commit.author.date, commit.message, commit.comments, labels.name"),
         (COMMITS, "sha, labels.nme", "commit.author.date, commit.message, commit.comments, labels.name"),
         (COMMITS, "state = open", "commit.author.name"),
+        ({"MarketCapitalization": 5, "PERatio": 7}, "MarketCap", 'Write "MarketCapitalization".'),
+        ({"MarketCapitalization": 5, "PERatio": 7}, "Mar", "Columns: MarketCapitalization, PERatio."),
         (COMMITS, "SELECT commit.nothing FROM data", "commit"),
         (COMMITS, "count by commit.author.name; commit.message = first", "commit.message"),
         (COMMITS, "commit.comments, count", "count by commit.comments"),
@@ -368,10 +351,6 @@ def test_a_text_has_no_rows_to_select() -> None:
 def test_path_is_shown_where_it_is_named_alone() -> None:
     (table,) = run("commit.author.name = ann", json.dumps(COMMITS)).tables
     assert table.columns == ("sha", "commit", "labels")
-
-
-def test_count_of_a_page_names_the_total_beside_its_rows() -> None:
-    assert "2 of 50" in run("count", json.dumps(PAGE)).notes[0]
 
 
 def test_paths_of_a_wide_answer_are_bounded_by_the_text_alone() -> None:
