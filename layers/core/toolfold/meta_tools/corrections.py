@@ -124,7 +124,7 @@ def corrected(
 def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a call, in which ``select`` comes before the rows and columns that were chosen."""
     from toolfold.results.select.expressions import split_outside  # imports sqlglot
-    from toolfold.results.select.grammar import is_summary
+    from toolfold.results.select.suggestions import SUMMARY_STEP
 
     beside = {name: options[name] for name in _OPTIONS if not is_blank(options.get(name))}
     given = beside.get("select")
@@ -135,7 +135,7 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
         steps = select.split("; ")
         counted = [step for step in steps if _COUNTED.fullmatch(step)]
         given_steps = [text.strip() for text, _ in split_outside(rest, ";")]
-        at = next((place for place, step in enumerate(given_steps) if is_summary(step)), len(given_steps))
+        at = next((place for place, step in enumerate(given_steps) if SUMMARY_STEP.match(step)), len(given_steps))
         chosen = [step for step in steps if step not in counted]
         beside["select"] = "; ".join(filter(None, (first, *chosen, *given_steps[:at], *counted, *given_steps[at:])))
     elif select:

@@ -33,11 +33,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp
-
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
-from toolfold.results.select.dialect import is_aggregate
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
 from toolfold.results.select.names import invalid
 from toolfold.results.select.suggestions import BOUNDS, SIGNS, suggested
@@ -222,14 +219,6 @@ def kind_of_step(text: str) -> str:
         _check_form(step)
         return step.clause.kind
     return ""
-
-
-def is_summary(text: str) -> bool:
-    """Return whether a step makes one row of all."""
-    if kind_of_step(text) != "items":
-        return False
-    trees = [tree.unalias() for tree in parse_items(_step(text, 0).clause.text)]
-    return all(any(map(is_aggregate, tree.walk())) and not isinstance(tree, exp.Predicate) for tree in trees)
 
 
 def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from toolfold.dates import moved, parse_date
 from toolfold.fuzzy import normalize
 from toolfold.results.select.expressions import split_items, split_outside
+from toolfold.results.select.functions import AGGREGATES
 from toolfold.results.select.names import find_table, known_names, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.results.types import Kind
@@ -128,7 +129,7 @@ _CLAUSE = re.compile(
 )
 """What a step of its own begins with."""
 
-_SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* (?:by|over) )|count$", re.I)
+SUMMARY_STEP = re.compile(rf"(?:{_SUMMARY}|{'|'.join(sorted(AGGREGATES))})\((?!.*(?: (?:by|over) |[<>=]))|count$", re.I)
 """Functions of all rows, after which there is one row."""
 
 _RANKS = {"from": 0, "condition": 1, "period": 1, "items": 3, "group": 3}
@@ -182,7 +183,7 @@ def suggested(
     except _NeedsAnswerError:
         return None
     forms = ["; ".join(steps), "; ".join(sorted(steps, key=guess.rank))]
-    if steps and _SUMMARY_STEP.match(steps[0]):
+    if steps and SUMMARY_STEP.match(steps[0]):
         forms.reverse()
     forms += [f"jmespath: {re.sub(r'^[$]?[.]?', '', select.strip())}"] if is_path else []
     written = " ".join(select.split())
