@@ -94,7 +94,7 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("same", "calendar", "reportDate <= 2026-01-31", "= AAA BBB"),
     # conditions
     ("same", "options", "type=call or strike=280", "= A B C E"),
-    ("same", "options", "strike in (280, 300)", "= A B C D"),
+    ("same", "options", "strike in (280,300)", "= A B C D"),
     ("same", "options", "type in ('call') and strike >= 300", "= C E"),
     ("same", "options", "expiration in [2026-01-16, 2026-03-20]", "= A B F"),
     ("same", "options", "type not in (put)", "= A C E"),

@@ -321,6 +321,7 @@ def test_lists_are_not_compared(select: str) -> None:
         (COMMITS, "commit.author.nme", "commit.author.date, commit.message, commit.comments, labels.name"),
         (COMMITS, "sha, labels.nme", "commit.author.date, commit.message, commit.comments, labels.name"),
         (COMMITS, "state = open", "commit.author.name"),
+        ({"data": {"items": [{"id": 1}, {"id": 2}]}, "n": 2}, "data.items[0]", '"from data.items; limit 1"'),
         ({"MarketCapitalization": 5, "PERatio": 7}, "MarketCap", 'Write "MarketCapitalization".'),
         ({"MarketCapitalization": 5, "PERatio": 7}, "Mar", "Columns: MarketCapitalization, PERatio."),
         (COMMITS, "SELECT commit.nothing FROM data", "commit"),

@@ -288,7 +288,9 @@ class _Guess:
         self._require_names()
         head, tail = (match["head"] or "").strip(), (match["tail"] or "").strip(" .")
         place = match["place"] if match["place"] is not None else match["end"]
-        table = self._find_table(head)
+        whole = self._find_table(f"{head}.{tail}")
+        is_whole = whole is not None and normalize(whole.name) == normalize(f"{head}.{tail}")
+        table, tail = (whole, "") if is_whole else (self._find_table(head), tail)
         if place and table is None and Kind.NESTED in self._kinds(self._columns.get(normalize(head), "")):
             return None  # of the list in a cell
         found = [f"from {table_name(table)}"] if table is not None else []
