@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
 from types import MappingProxyType
@@ -68,20 +69,20 @@ def limit_connection(connection: sqlite3.Connection, limits: Mapping[int, int] =
         connection.setlimit(limit, value)
 
 
+@dataclass(frozen=True)
 class Authorizer:
     """Decide about each action of a statement while SQLite compiles it. Everything that is not allowed is denied.
 
-    Args:
+    Attributes:
         may_read: whether a column of a table may be read, by the table in lower case, the column, and the view or
             common table expression that reads it. Without a column: rows are counted, of a table or a subquery.
         functions: those that may be called.
         pragmas: those that may be read.
     """
 
-    def __init__(
-        self, may_read: Callable[[str, str, str], bool], functions: Collection[str], pragmas: Collection[str] = ()
-    ) -> None:
-        self._may_read, self._functions, self._pragmas = may_read, functions, pragmas
+    may_read: Callable[[str, str, str], bool]
+    functions: Collection[str]
+    pragmas: Collection[str] = ()
 
     def __call__(
         self, action: int, first: str | None, second: str | None, _database: str | None, view: str | None
@@ -89,12 +90,12 @@ class Authorizer:
         """Return whether an action is allowed: ``SQLITE_OK`` or ``SQLITE_DENY``."""
         is_allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
         if action == sqlite3.SQLITE_FUNCTION:
-            is_allowed = (second or "").lower() in self._functions
+            is_allowed = (second or "").lower() in self.functions
         elif action == sqlite3.SQLITE_PRAGMA:
-            is_allowed = first in self._pragmas and second is None
+            is_allowed = first in self.pragmas and second is None
         elif action == sqlite3.SQLITE_READ:
             table = (first or "").lower()
-            is_allowed = table in TABLE_FUNCTIONS or self._may_read(table, second or "", (view or "").lower())
+            is_allowed = table in TABLE_FUNCTIONS or self.may_read(table, second or "", (view or "").lower())
         return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
 
