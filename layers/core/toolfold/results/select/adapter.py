@@ -176,9 +176,8 @@ class Adapter:
         low = exp.Literal.string(reading.low.strftime("%Y-%m-%dT%H:%M:%S" if has_time else "%Y-%m-%d"))
         high = exp.Literal.string(reading.high.strftime("%Y-%m-%dT%H:%M:%S.999999"))
         if operator in (exp.EQ, exp.NEQ):
-            within = exp.Between(this=left, low=low, high=high)
-            within.meta["is_adapted"] = True
-            return exp.paren(within) if operator is exp.EQ else exp.Not(this=exp.paren(within))
+            within = exp.paren(exp.Between(this=left, low=low, high=high))
+            return within if operator is exp.EQ else exp.Not(this=within)
         return operator(this=left, expression=high if operator in (exp.GT, exp.LTE) else low)
 
     def _as_number(self, left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -211,8 +210,6 @@ class Adapter:
         raise invalid(problem, next_step, replaces=replaces, is_choice=True)
 
     def _between(self, node: exp.Expr) -> exp.Expr:
-        if node.meta.get("is_adapted"):
-            return node
         low = exp.GTE(this=node.this, expression=node.args["low"])
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
         return exp.paren(exp.and_(self._comparison(low), self._comparison(high), copy=False))
