@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from sqlglot import exp
 
-from toolfold.dates import parse_date
+from toolfold.dates import Reading, parse_date
 from toolfold.fuzzy import normalize
 from toolfold.models import Requested
 from toolfold.results.select import dialect, jmespath
@@ -136,13 +136,14 @@ class Request:
         if isinstance(node, exp.NEQ) or not isinstance(node.this, exp.Column) or not self._is_date(node.this.name):
             return None
         others = [node.args.get(key) for key in ("low", "high", "expression")] + node.expressions
-        texts = [one.name.rstrip("%") for one in others if isinstance(one, exp.Literal)]
-        lows = sorted(filter(None, (_day(text, self._today) for text in texts)))
-        highs = sorted(filter(None, (_day(text, self._today, is_high=not isinstance(node, exp.LT)) for text in texts)))
-        if not lows:
+        texts = (one.name.rstrip("%") for one in others if isinstance(one, exp.Literal))
+        readings = [found[0] for text in texts if len(found := parse_date(text, self._today)) == 1]
+        if not readings:
             return None
-        is_low, is_high = not isinstance(node, exp.LT | exp.LTE), not isinstance(node, exp.GT | exp.GTE)
-        return lows[0] if is_low else "", highs[-1] if is_high else ""
+        low = "" if isinstance(node, exp.LT | exp.LTE) else min(_bound(one.low, one) for one in readings)
+        if isinstance(node, exp.GT | exp.GTE):
+            return low, ""
+        return low, max(_bound(one.low if isinstance(node, exp.LT) else one.high, one) for one in readings)
 
     def _is_date(self, name: str) -> bool:
         index = self._table.date_index
@@ -196,13 +197,9 @@ def _number_in(limit: exp.Expr | None) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _day(text: str, today: date, *, is_high: bool = False) -> str:
-    """Return a date as the bound of a period, as precise as it is written; empty where it is not a date."""
-    readings = parse_date(text, today) if text else []
-    if len(readings) != 1:
-        return ""
-    (reading,) = readings
-    return (reading.high if is_high else reading.low).strftime(_FORMATS.get(reading.precision, "%Y-%m"))
+def _bound(moment: datetime, reading: Reading) -> str:
+    """Return an end of a date as the bound of a period, as precise as the date is written."""
+    return moment.strftime(_FORMATS.get(reading.precision, "%Y-%m"))
 
 
 _FORMATS = {"year": "%Y", "day": "%Y-%m-%d", **dict.fromkeys(("minute", "second"), "%Y-%m-%dT%H:%M:%S")}
