@@ -280,7 +280,7 @@ class Query(RowSteps):
             place, row = self.place, "_r"
         elif dated is not None:
             day = f"max({self.loaded(dated).sql})"
-        columns = ", ".join([key.sql for key in keys] + list(parts))
+        columns = ", ".join([*(key.sql for key in keys), *parts])
         grouped = f" GROUP BY {', '.join(key.sql for key in keys)}" if keys else ""
         return f"SELECT {place} AS _p, {row} AS _r, {day} AS _d, {columns} FROM {self._current}{grouped}"
 
@@ -328,9 +328,7 @@ class Query(RowSteps):
         columns = [self._computed_column(tree) for tree in self._parsed(clause.text)]
         for column in columns:
             require_flat(dialect.node_of(column))
-        listed_columns = ", ".join(column.sql for column in columns)
-        selected = f"SELECT min({self.place}) AS _p, min(_r) AS _r, {listed_columns}"
-        self.ctes.append(f"{selected} FROM {self._current} GROUP BY {listed_columns}")
+        self.ctes.append(self._grouped(columns, (), keeps_row=False))
         self.place = "_p"
         kept, dated = {column.sql for column in columns}, self.names.date
         self._show([replace(column, is_key=dated is not None and column.sql == dated.sql) for column in columns])
