@@ -332,11 +332,7 @@ class View:
 def is_inside_aggregate(node: exp.Expr) -> bool:
     """Return whether a node is part of the argument of a function of rows."""
     parent = node.parent
-    while parent is not None:
-        if is_aggregate(parent):
-            return True
-        parent = parent.parent
-    return False
+    return parent is not None and (is_aggregate(parent) or is_inside_aggregate(parent))
 
 
 def normal(tree: exp.Expr) -> exp.Expr:
