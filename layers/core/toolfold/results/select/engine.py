@@ -202,8 +202,7 @@ class _Evaluation:
                 break
         working = working or empty[:wanted]
         if not working:
-            known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
-            columns = f"Columns: {listed(known)}. " if EXAMPLES in str(error.suggestion) else ""
+            columns = f"Columns: {listed(self._known_names)}. " if EXAMPLES in str(error.suggestion) else ""
             return error.changed(next_step=f"{columns}{error.suggestion}")
         # What the error lists, without its guess of a name.
         listing = str(error.suggestion).partition("Columns: ")[1:] if "unknown" in error.facts else ()
@@ -289,13 +288,12 @@ class _Evaluation:
         texts = [text.strip('"') for text in split_items(step.clause.text)]
         if not all(map(_is_name, texts)) or step.clause.text == "count":
             return False
-        keys = {normalize(key): key for key in metadata}
-        if not all(normalize(text) in keys for text in texts):
-            return False
+        fields = {normalize(key): (key, value) for key, value in metadata.items()}
+        named = [fields.get(normalize(text)) for text in texts]
         tables = [self._current] if self._current is not None else self._tables
-        if any(all(_finds(table, text) for text in texts) for table in tables):
+        if None in named or any(all(_finds(table, text) for text in texts) for table in tables):
             return False
-        self._fields.update({keys[normalize(text)]: metadata[keys[normalize(text)]] for text in texts})
+        self._fields.update(filter(None, named))
         return True
 
     def _only_table(self, step: Step) -> Table:
@@ -320,11 +318,10 @@ class _Evaluation:
             if "unknown" not in found.facts:  # of the first table that has the names
                 forms = [f"from {written_name(name)}; {form}" for form in found.forms]
                 raise invalid(found.reason, str(found.suggestion), forms=forms, **found.facts)
-        known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
-        unknown = str(errors[0].facts["unknown"])
+        known, unknown = self._known_names, str(errors[0].facts["unknown"])
         if unknown in known:  # the names are of different tables
             raise invalid(f"no table fits {quoted_name(step.text)}", f"Tables: {listed(names)}.", offset=step.offset)
-        found = unknown_column(unknown, list(known), step=step.text)
+        found = unknown_column(unknown, known, step=step.text)
         raise found.changed(next_step=f"{found.suggestion} Tables: {listed(names)}.")
 
     def _rows(self, table: Table) -> Rows:
@@ -335,6 +332,10 @@ class _Evaluation:
         if name not in self._queries:
             self._queries[name] = Query.of(self._rows(table), self._today, self._partition, is_object=self._is_object)
         return self._queries[name]
+
+    @property
+    def _known_names(self) -> list[str]:
+        return list(dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns)))
 
     @property
     def _requested(self) -> Requested:
