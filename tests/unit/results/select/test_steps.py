@@ -236,15 +236,12 @@ NESTED = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
 @pytest.mark.parametrize(
     ("answer", "select", "expected"),
     [
-        (COMMITS, "commit.author.name", "commit.author.name: ann / bob / "),
         (COMMITS, '"commit.author.name"', "commit.author.name: ann / bob / "),
         (COMMITS, "Commit.author.name as who; who = bob", "who: bob"),
-        (COMMITS, "commit.comments > 1", "= a b"),
         (COMMITS, "top 1 by commit.comments; sha", "sha: b"),
         (COMMITS, "count by commit.author.name", "commit.author.name,count: ann,1 / bob,1 / ,1"),
         (COMMITS, "commit.author.date > 2025-02-01; sha", "sha: a"),
         (COMMITS, "sha, commit.author.date; last 1", "sha,commit.author.date: a,2025-03-01T12:00:00Z"),
-        (COMMITS, "labels.name contains urgent; sha", "sha: a"),
         (COMMITS, "labels.name contains urg; sha", "sha: a"),
         (COMMITS, "labels.name; limit 1", "labels.name: ['bug', 'urgent']"),
         (COMMITS, "labels.name is null; sha", "sha: b"),
@@ -289,14 +286,12 @@ def test_nested_values_and_lists_of_columns_are_selected(answer: Any, select: st
 @pytest.mark.parametrize(
     "select",
     [
-        "labels.name = BUG; sha",
         "labels.name in (urgent, x); sha",
         "labels.name != urgent; sha",
         "commit.comments < 9 and labels.name = urgent; sha",
         "scores between 2 and 3; sha",
         "commit.author = ann; sha",
         "top 1 by labels.name",
-        "max(scores)",
         "sum(distinct scores)",
         "sum(scores), count",
         "max(scores) * 2",
