@@ -69,6 +69,7 @@ def rows(statement: str, document: Document = PRICES) -> list[tuple[Any, ...]]:
         ("SELECT count(*) FROM data WHERE date >= DATE '2026-03-01'", [(5,)]),
         ("SELECT count(*) FROM data WHERE date >= TIMESTAMP '2026-03-01 00:00:00'", [(5,)]),
         ("SELECT count(*) FROM data WHERE date >= '2026-03-01T00:00:00Z'", [(5,)]),
+        ("SELECT count(*) FROM data WHERE date >= datetime('2026-03-01') AND date > date('2026-02')", [(5,)]),
         ("SELECT count(*) FROM data WHERE date > '2026/3/1'", [(4,)]),
         ("SELECT count(*) FROM data WHERE date > '20260301'", [(4,)]),
         ("SELECT count(*) FROM data WHERE date > 'Mar 1, 2026'", [(4,)]),

@@ -109,10 +109,10 @@ class Adapter:
 
     def _compared(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         kind = kind_of(left)
-        is_call = function_of(right) in ("date", "datetime", "strftime") and bool(right.expressions)
-        last = right.expressions[-1] if is_call else None
-        if kind.is_date and isinstance(last, exp.Literal) and last.is_string and parse_date(last.name):
-            right = last  # the text in DATE '2026-03-01'
+        if kind.is_date and function_of(right) in ("date", "datetime"):  # of a month alone, SQLite's are null
+            parts = list(right.iter_expressions())
+            is_text = len(parts) == 1 and isinstance(parts[0], exp.Literal)
+            right = parts[0] if is_text and parse_date(parts[0].name) else right
         if isinstance(right, exp.Literal) and (names := _NAMES_OF_PARTS.get(function_of(left))):
             right = _name_in(names, left, right.name)
         if kind_of(right).is_number and _may_be_digits(left, Kind.ANY, Kind.TEXT):
@@ -281,8 +281,6 @@ class Adapter:
     def _function(self, node: exp.Expr) -> exp.Expr:
         name = function_of(node)
         arguments: Sequence[exp.Expr] = [node.this] if isinstance(node.this, exp.Expr) else node.expressions
-        if not arguments and name == "count":
-            return exp.Count(this=exp.Star())
         if not arguments and name in OF_NUMBERS | OF_ORDERED:
             raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
         if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
