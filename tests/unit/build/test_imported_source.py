@@ -213,11 +213,19 @@ def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path, reference
         compiled(tmp_path, [wrong])
 
 
+@pytest.mark.parametrize("pattern", ["(?i)a", "(a{1,1000}){1,1000}", "a]", "("])
+def test_a_pattern_that_is_none_is_left_out_with_a_note(tmp_path: Path, pattern: str) -> None:
+    rule = {"type": "string", "pattern": pattern, "description": "A."}
+    write(tmp_path, [{"name": "a", "parameters": {"type": "object", "properties": {"x": rule, "pattern": rule}}}])
+    made = compile_sources(tmp_path, adapters=["toy"])
+    rules = tool_of(parse_catalog(made.content), "toy__a").parameters["properties"]
+    assert list(rules.values()) == [{"type": "string", "description": "A."}] * 2
+    assert f"a: pattern {pattern!r} is none of JSON Schema, and left out" in "".join(made.notes)
+
+
 @pytest.mark.parametrize(
     "schema",
     [
-        {"type": "string", "pattern": "(?i)a"},
-        {"type": "string", "pattern": "(a{1,1000}){1,1000}"},
         {"type": "int"},
         {"required": ["a", 1]},
         {"properties": {"b": "text"}},

@@ -10,6 +10,7 @@ name, so that neither the order of the sources nor that of their tools has an in
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -20,6 +21,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, get_args
+
+import jsonschema_rs
 
 from toolfold.build.importers.base import Tool
 from toolfold.build.schema import MAX_RELATIONS, SUMMARY_LIMIT
@@ -105,14 +108,31 @@ def shorten(text: str, most: int) -> str:
     return f"{text[: most - 1].rpartition(' ')[0].rstrip(' ,;:(–-') or text[: most - 1]}…"
 
 
-def clean_schema(schema: Any) -> Any:
-    """Return a JSON Schema whose descriptions are clean, and without annotations that are not of JSON Schema."""
+_EXPRESSION = jsonschema_rs.validator_for({"format": "regex"}, validate_formats=True)
+"""What JavaScript takes, which many clients are written in: they refuse all tools for the pattern of one."""
+
+
+@functools.lru_cache(maxsize=1000)
+def _is_expression(pattern: str) -> bool:
+    with contextlib.suppress(ValueError):  # one that is too large
+        return _EXPRESSION.is_valid(pattern) and bool(jsonschema_rs.validator_for({"pattern": pattern}))
+    return False
+
+
+def clean_schema(schema: Any, left_out: list[str]) -> Any:
+    """Return a JSON Schema whose descriptions are clean, and without annotations that are not of JSON Schema.
+
+    ``left_out`` gets the patterns that are no expressions of JSON Schema; services check values themselves.
+    """
     if not isinstance(schema, Mapping):
         return schema
+    if "pattern" in schema and not _is_expression(str(schema["pattern"])):
+        left_out.append(str(schema["pattern"]))
+        schema = {key: value for key, value in schema.items() if key != "pattern"}
     cleaned = {key: clean_text(value) if key in _TEXT_KEYWORDS else value for key, value in schema.items()}
     kept = {key: value for key, value in cleaned.items() if value or key not in _TEXT_KEYWORDS}
     kept = {key: value for key, value in kept.items() if not key.startswith("x-")}
-    return json_schema.with_inner(kept, lambda _, part: clean_schema(part))
+    return json_schema.with_inner(kept, lambda _, part: clean_schema(part, left_out))
 
 
 MAX_SEE_ALSO = 3

@@ -281,10 +281,16 @@ def _vocabulary(folder: Path, categories: Collection[str], problems: list[str]) 
     return vocabulary
 
 
+_OF_DOCUMENTS = ("$schema", "$id")
+
+
 def _cleaned(tool: Tool, notes: list[str]) -> Tool:
     """Return a tool that others described with clean texts, and values that its parameters take."""
-    parameters = clean_schema({key: value for key, value in tool.parameters.items() if key not in ("$schema", "$id")})
-    parameters, wrong = _with_valid_values({"type": "object", **parameters})
+    patterns, given = list[str](), {key: value for key, value in tool.parameters.items() if key not in _OF_DOCUMENTS}
+    parameters, wrong = _with_valid_values({"type": "object", **clean_schema(given, patterns)})
+    notes += (
+        f"{tool.where()}: {tool.name}: pattern {one[:60]!r} is none of JSON Schema, and left out" for one in patterns
+    )
     notes += (f"{tool.where()}: {tool.name}: {one}: what the parameter does not take is left out" for one in wrong)
     return replace(
         tool,
