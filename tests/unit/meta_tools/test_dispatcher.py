@@ -1,6 +1,7 @@
 """What holds for all meta-tools: their definitions, their answers, and the figures of these for the log."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import bpe_openai
@@ -148,8 +149,11 @@ def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
         (1_795_392_000, "Today is Monday 2026-11-23 (UTC), the last full weekday Friday 2026-11-20."),
     ],
 )
-def test_instructions_end_with_the_date(tools: MetaTools, now: float, dates: str) -> None:
-    sent = MetaTools(tools.catalog, tools.executor, now=lambda: now).instructions()
+def test_instructions_end_with_the_date(
+    tools: MetaTools, monkeypatch: pytest.MonkeyPatch, now: float, dates: str
+) -> None:
+    monkeypatch.setattr("toolfold.meta_tools.dispatcher.time", SimpleNamespace(time=lambda: now))
+    sent = tools.instructions()
     assert sent.endswith(dates)
     assert sent.startswith("Alpha Vantage: Stocks")
     assert len(sent) <= 2048

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -220,7 +221,7 @@ class ExposedTools(MetaTools, Reader):
     """
 
     def __init__(self, base: MetaTools, catalog: Catalog, resolution: Resolution) -> None:
-        super().__init__(lambda: catalog, base.executor, base.now)
+        super().__init__(lambda: catalog, base.executor)
         self._base, self._whole, self.resolution, self._pages = base, catalog.base, resolution, dict[int, ToolPage]()
         own, profile, self.mode = catalog.listed, resolution.profile, resolution.mode
         inline, off = resolution.names_with("inline"), resolution.names_with("off")
@@ -302,7 +303,7 @@ class ExposedTools(MetaTools, Reader):
         mode = MODES[self.mode]
         text = instructions(
             self.catalog(),
-            self.now(),
+            time.time(),
             steps=mode.steps or None,
             purpose=self.resolution.profile.description,
             # A model does not call what combines several calls where the mode lists no meta-tool.

@@ -75,7 +75,6 @@ class MetaTools:
         catalog: returns the current catalog. It is called for every request, so that the catalog can change or be
             missing for a while.
         executor: performs the calls.
-        now: the time, in seconds since 1970.
         exposes_all: whether the profile ``default`` restricts nothing.
     """
 
@@ -83,11 +82,10 @@ class MetaTools:
         self,
         catalog: Callable[[], Catalog],
         executor: ToolExecutor,
-        now: Callable[[], float] = time.time,
         *,
         exposes_all: bool = False,
     ) -> None:
-        self.catalog, self.executor, self.now = catalog, executor, now
+        self.catalog, self.executor = catalog, executor
         self._exposes_all, self._switched_off = exposes_all, executor.settings.switched_off
         self._interpreter: Interpreter | None = None
         self._lock = threading.Lock()
@@ -98,7 +96,7 @@ class MetaTools:
         def fail() -> Catalog:
             raise error
 
-        return MetaTools(fail, self.executor, self.now)
+        return MetaTools(fail, self.executor)
 
     def list_page(self, cursor: object = None) -> ToolPage:
         """Return the page of ``tools/list`` that ``cursor`` names, or the first.
@@ -166,7 +164,7 @@ class MetaTools:
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
         catalog = self._catalog_or_none()
-        return instructions(catalog, self.now(), switched_off=self.switched_off(catalog))
+        return instructions(catalog, time.time(), switched_off=self.switched_off(catalog))
 
     def switched_off(self, catalog: Catalog | None) -> frozenset[str]:
         """Return the tools that combine several calls, and that a variable or the profile ``default`` switches off."""
