@@ -13,7 +13,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,6 @@ from toolfold.meta_tools.tool_names import tool_not_found
 from toolfold.results import output
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
     from toolfold.execution.call import CallResult
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.output import RenderedResult
@@ -64,7 +63,6 @@ class Plan(CallSession):
     """The calls of one request, to be closed after it. Used by one thread.
 
     Args:
-        change_tool: returns a tool as it is called here; None: as the catalog has it.
         can_continue: whether calls for which the time was over are made by a later request.
 
     Attributes:
@@ -72,15 +70,9 @@ class Plan(CallSession):
         is_full: whether a call was refused because there were :data:`MAX_CALLS`.
     """
 
-    def __init__(
-        self,
-        request: MetaRequest,
-        change_tool: Callable[[Tool], Tool] | None = None,
-        *,
-        can_continue: bool = True,
-    ) -> None:
+    def __init__(self, request: MetaRequest, *, can_continue: bool = True) -> None:
         super().__init__(request)
-        self._change_tool, self._can_continue, self.started = change_tool, can_continue, time.perf_counter()
+        self._can_continue, self.started = can_continue, time.perf_counter()
         self._count, self._may_repeat, self.is_full = 0, True, False
 
     @property
@@ -155,7 +147,7 @@ class Plan(CallSession):
         item.given, item.parts = call.given, (Part((), call.sent),)
         if has_list:
             split(self.catalog, item, call)
-        item.call = call if self._change_tool is None else call._replace(tool=self._change_tool(call.tool))
+        item.call = call
         if self._count + len(item.parts) > MAX_CALLS:
             self.is_full = True
             raise InvalidArguments(
@@ -163,8 +155,8 @@ class Plan(CallSession):
                 f"Make at most {MAX_CALLS} calls in one, and the others in another; this one was not sent.",
             )
         self._count += len(item.parts)
-        self._may_repeat = self._may_repeat and item.call.tool.only_reads and not call.fresh
-        return item.call
+        self._may_repeat = self._may_repeat and call.tool.only_reads and not call.fresh
+        return call
 
     def perform(
         self, items: Sequence[Item], max_parallel: int = USUAL_PARALLEL, *, stops_on_error: bool = False

@@ -60,7 +60,7 @@ def tool_script(request: MetaRequest) -> Result:
     fence = _FENCE.fullmatch(script.strip())  # of Markdown
     script, variables = "\n" + fence[1] if fence else script, {**own, "inputs": inputs}
     max_tokens = request.arguments.get("max_tokens")
-    with closing(Plan(request, with_approval)) as plan:
+    with closing(Plan(request)) as plan:
         run = _Script(plan, script)
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
@@ -178,6 +178,8 @@ class _Script:
         self.items.append(item)
         if self._plan.is_full:
             raise limit_error("calls")
+        if item.call is not None:
+            item.call = item.call._replace(tool=with_approval(item.call.tool))
         self._later[called.id] = item
         return LATER if called.start in self._together else self.settle([called.id])[called.id]
 
