@@ -66,13 +66,12 @@ class Plan(CallSession):
         can_continue: whether calls for which the time was over are made by a later request.
 
     Attributes:
-        started: ``time.perf_counter()`` when the request came.
         is_full: whether a call was refused because there were :data:`MAX_CALLS`.
     """
 
     def __init__(self, request: MetaRequest, *, can_continue: bool = True) -> None:
         super().__init__(request)
-        self._can_continue, self.started = can_continue, time.perf_counter()
+        self._can_continue, self._started = can_continue, time.perf_counter()
         self._count, self._may_repeat, self.is_full = 0, True, False
 
     @property
@@ -83,7 +82,7 @@ class Plan(CallSession):
     @property
     def elapsed_ms(self) -> float:
         """Milliseconds since the request came."""
-        return round((time.perf_counter() - self.started) * 1000, 1)
+        return round((time.perf_counter() - self._started) * 1000, 1)
 
     def progress(self, *, lacks_time: bool | None = None) -> int | None:
         """Return :attr:`Result.answered` of the request; by default it lacks time where a call has no answer."""
