@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.mcp_requests import stateless
 from tests.support.request_time import end_requests_after
-from tests.support.upstream import Upstream
+from tests.support.upstream import Reply, Upstream, quote_reply
 from toolfold.errors import AuthorizationRequired
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import error_result
@@ -19,7 +19,6 @@ from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, TASKS
 
 SYMBOLS = [f"SLOW{number}" for number in range(10)]
 MANY = [f"SLOW{number}" for number in range(30)]
-HEADER = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
 SCRIPT = f"[call('GLOBAL_QUOTE', symbol=symbol)['symbol'] for symbol in {SYMBOLS}]"
 
 
@@ -68,9 +67,9 @@ def make_server(
 ) -> Iterator[Callable[..., Server]]:
     end_requests_after(monkeypatch, answers=4)
 
-    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def reply(query: dict[str, str]) -> Reply:
         requested.append(query["symbol"])
-        return 200, {}, f"{HEADER}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
+        return quote_reply(query)
 
     with Upstream(reply) as upstream:
 
