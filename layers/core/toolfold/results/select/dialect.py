@@ -14,7 +14,7 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from toolfold.fuzzy import did_you_mean
 from toolfold.results.select.functions import AGGREGATES, DATE_PARTS, FUNCTION_NAMES
-from toolfold.results.select.names import Column, invalid
+from toolfold.results.select.names import Column, invalid, written_name
 from toolfold.results.select.sandbox import CALLABLE
 from toolfold.results.types import Kind, number_of
 from toolfold.text_safety import quoted_name
@@ -340,21 +340,16 @@ def shown(node: exp.Expr) -> str:
     return text if text.isprintable() else quoted_name(text)
 
 
-def may_be_cast(node: exp.Expr) -> bool:
-    """Return whether the text that shows that a column is mixed is a number; as of versions, which have no order."""
-    column = column_of(node)
-    return column is not None and number_of(column.misfit) is not None
-
-
 def note_on_texts(tree: exp.Expr) -> str:
     """Return a note on texts of numbers that are compared, as 1.1 and 1.10, or that A10 is before A9; or nothing."""
     compared = (list(one.iter_expressions()) for one in tree.find_all(exp.EQ, exp.NEQ, exp.In))
-    sides = (side for both in compared if not all(map(column_of, both)) for side in both)
-    name = next((shown(side) for side in sides if kind_of(side) is Kind.MIXED and may_be_cast(side)), "")
-    if name:
+    sides = filter(None, (column_of(side) for both in compared if not all(map(column_of, both)) for side in both))
+    mixed = (one for one in sides if one.kind is Kind.MIXED and number_of(one.misfit) is not None)
+    if (column := next(mixed, None)) is not None:  # of versions, which have no order
+        name = written_name(column.name)
         return f"{name} is compared as text; CAST({name} AS REAL) is compared as a number."
     ordered = (argument_of(one) for one in tree.find_all(exp.Ordered, *COMPARISONS, exp.Between, exp.Max, exp.Min)
                if not isinstance(one, exp.EQ | exp.NEQ))  # fmt: skip
-    columns = (column_of(one) for one in ordered if one is not None)
-    column = next((one for one in columns if one is not None and one.kind is Kind.TEXT and one.misfit), None)
+    columns = filter(None, map(column_of, ordered))
+    column = next((one for one in columns if one.kind is Kind.TEXT and one.misfit), None)
     return f"{quoted_name(column.name)} is compared as text, in which {column.misfit}." if column is not None else ""

@@ -232,11 +232,11 @@ def with_paths(table: Table, text: str, budget: WorkBudget) -> Table:
     paths = [path for path in written if "." in path]
     places = {normalize(name): index for index, name in reversed(list(enumerate(table.columns)))} if paths else {}
     found: dict[str, list[Any]] = {}
-    for path, index in (_column_of(table, places, path) for path in paths):
+    for path, index in filter(None, (_column_of(table, places, path) for path in paths)):
         budget.reserve(parsing.list_size(len(table.rows)))
         rest = path.split(".")[1:]
-        cells = [] if index is None else [_within(row[index], rest) for row in budget.checked(table.rows)]
-        is_empty = index is not None and not any(row[index] for row in table.rows)
+        cells = [_within(row[index], rest) for row in budget.checked(table.rows)]
+        is_empty = not any(row[index] for row in table.rows)
         if any(cell is not None and (is_empty or cell is not _NOTHING) for cell in cells):
             found[path] = cells
     if not found:
@@ -270,15 +270,15 @@ def _paths_in(path: str, value: Any, depth: int) -> Iterator[str]:
         yield path
 
 
-def _column_of(table: Table, places: Mapping[str, int], path: str) -> tuple[str, int | None]:
-    """Return a path without the name of its table, and the column that it begins with; None: there is no such one."""
+def _column_of(table: Table, places: Mapping[str, int], path: str) -> tuple[str, int] | None:
+    """Return a path without the name of its table, and the column that it begins with."""
     parts = path.split(".")
     for start in range(len(parts) - 1):
         if ".".join(parts[start:]) in table.columns:
-            return path, None
+            return None
         if (index := places.get(normalize(parts[start]))) is not None:
             return ".".join(parts[start:]), index
-    return path, None
+    return None
 
 
 def _within(cell: Any, path: Sequence[str]) -> Any:
