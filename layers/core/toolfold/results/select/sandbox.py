@@ -52,8 +52,8 @@ _ROWS_AT_ONCE = 5_000
 _VARIABLES_AT_ONCE = 200
 """Cells that one INSERT adds: a statement for each row takes three times as long."""
 
-_ROW_BYTES, _CELL_BYTES, _DATE_BYTES = 16, 9, 24
-"""A row, a number and a date in a page of SQLite."""
+_ROW_BYTES, _CELL_BYTES = 16, 9
+"""A row and a number in a page of SQLite; of a text its length is more."""
 
 _MAX_INTEGER = 2**63 - 1
 
@@ -107,7 +107,8 @@ class Statements:
         for start in range(0, row_count, _ROWS_AT_ONCE):
             cells = [_storable(column[start : start + _ROWS_AT_ONCE], kind) for _, column, kind in columns]
             rows = list(zip(*cells, strict=True))
-            size = sum(_size(*column) for column in zip(cells, columns, strict=True)) + _ROW_BYTES * len(rows)
+            kinds = (kind for _, _, kind in columns)
+            size = sum(map(_size, cells, kinds)) + _ROW_BYTES * len(rows)
             self.budget.reserve(size)
             self._reserved += size
             together = max(1, _VARIABLES_AT_ONCE // len(columns))
@@ -241,11 +242,9 @@ def _storable_cell(cell: Any) -> Any:
     return encodable(cell) if isinstance(cell, str) else cell
 
 
-def _size(cells: Sequence[Any], column: tuple[str, Sequence[Any], Kind]) -> int:
-    kind = column[2]
-    if kind.is_number or kind.is_date:
-        return (_DATE_BYTES if kind.is_date else _CELL_BYTES) * len(cells)
-    return _CELL_BYTES * len(cells) + sum(len(cell) for cell in cells if type(cell) is str)
+def _size(cells: Sequence[Any], kind: Kind) -> int:
+    texts = () if kind.is_number else (cell for cell in cells if type(cell) is str)
+    return _CELL_BYTES * len(cells) + sum(map(len, texts))
 
 
 class Rows:
