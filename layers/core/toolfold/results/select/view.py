@@ -179,7 +179,7 @@ class View:
 
     def loaded(self, column: Column) -> Column:
         """Return a column with its kind, and load it with the table."""
-        return self.rows.typed(column) if column.index is not None and column.sql.startswith("c") else column
+        return self.rows.typed(column) if column.index is not None else column
 
     def _adapted(self, tree: exp.Expr) -> exp.Expr:
         for one in tree.find_all(exp.Column):
