@@ -232,8 +232,7 @@ class _Evaluation:
                 return
             readable = {table_name(one): one for one in self._tables}
             if len(read) == 1:  # "data" is the table so far
-                is_whole = not query.ctes and not query.before
-                so_far = table if is_whole else with_paths(query.result(), step.text, self._budget)
+                so_far = with_paths(query.result(), step.text, self._budget) if query.before else table
                 readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
             found, notes = statements.run(step, readable, self._budget, self._today)
             following = Query.of(self._rows(replace(found, name=table.name)), self._today)
