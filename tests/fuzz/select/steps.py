@@ -10,7 +10,7 @@ from tests.fuzz.select.expressions import NUMBERS, aggregate, changed, dates, do
 from tests.fuzz.select.frame import Frame, Refused, Vector
 from tests.fuzz.select.language import Action, Expression, Groups, Item, Period, Unit, written
 from tests.fuzz.select.table import DATES, Cell, Column
-from tests.fuzz.select.times import UNITS, floor, shift
+from tests.fuzz.select.times import UNITS, WEEKDAYS, floor, shift
 
 COMPUTED = object()
 """What a computed cell has for the text that the answer shows."""
@@ -306,6 +306,7 @@ def _sorted(rows: Iterable[int], by: Vector, frame: Frame, is_descending: bool) 
     values = by.each(frame.count)
     if by.kind == "text":
         doubt_letter_case(frame, values)
+        frame.doubt_if(not set(WEEKDAYS).isdisjoint(values), "days of the week are in the order of the calendar")
     rows = list(rows)
     # A sort with reverse=True keeps equal rows in their order.
     known = sorted((row for row in rows if values[row] is not None), key=lambda row: values[row], reverse=is_descending)
