@@ -30,6 +30,10 @@ _Argument = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]
 _Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
 
 
+_OF_STDIO = ("env", "cwd", "key_variable")
+"""Settings of a program beside its command line."""
+
+
 class McpSettings(base.ImporterSettings):
     """An MCP server: the content of ``source.yaml``."""
 
@@ -74,12 +78,9 @@ class McpSettings(base.ImporterSettings):
 
     @model_validator(mode="after")
     def _fits_transport(self) -> McpSettings:
-        of_stdio = {"command": self.command, "args": self.args, "env": self.env, "cwd": self.cwd,
-                    "key_variable": self.key_variable}  # fmt: skip
         if self.transport != "stdio":
-            given = [name for name, value in of_stdio.items() if value]
-            if given:
-                raise ValueError(f"{given[0]} is for transport: stdio")
+            if given := next((name for name in ("command", "args", *_OF_STDIO) if getattr(self, name)), None):
+                raise ValueError(f"{given} is for transport: stdio")
             if not is_secure_url(self.url) or "@" in self.url.partition("://")[2].partition("/")[0]:
                 raise ValueError("url must begin with https:// (http:// for this machine only) and hold no password")
             return self
@@ -100,14 +101,9 @@ class McpSettings(base.ImporterSettings):
 
     def connection(self, protocol_version: str) -> dict[str, Any]:
         """Return what the adapter needs beside the address; see ``sources.mcp.connection.read_connection``."""
-        fields = {
-            "command": [self.command, *self.args] if self.command else [],
-            "env": dict(self.env),
-            "cwd": self.cwd,
-            "key_variable": self.key_variable,
-            "protocol_version": protocol_version,
-        }
-        return {name: value for name, value in fields.items() if value}
+        command = [self.command, *self.args] if self.command else []
+        fields = {"command": command, **{name: getattr(self, name) for name in _OF_STDIO}}
+        return {name: value for name, value in {**fields, "protocol_version": protocol_version}.items() if value}
 
     def includes(self, name: str) -> bool:
         """Return whether the tool that the server calls ``name`` belongs to the source. One without a name does not."""
@@ -243,33 +239,28 @@ class McpImporter(base.Importer[McpSettings]):
         before = {} if old is None else old.by_name()
         after = {name: value for name, value in new.by_name().items() if old is not None or name[0] != "("}
         added = after.keys() - before.keys()
-        silent = [tool for tool in found["tools"] if tool["name"] in added and not _says_effect(tool)]
-        notes = [
-            f"{counted(len(silent), 'tool')} without annotations: each call needs approval, unless overlay.yaml has "
-            "the effect"
-        ]
-        notes = notes if silent and settings.trust_annotations else []
+        new_tools = [tool for tool in found["tools"] if tool["name"] in added]
+        silent = sum(_annotations(tool).keys().isdisjoint(("readOnlyHint", "destructiveHint")) for tool in new_tools)
+        lacks = f"{counted(silent, 'tool')} without annotations: each call needs approval"
+        notes = [f"{lacks}, unless overlay.yaml has the effect"] if silent and settings.trust_annotations else []
         return base.Fetched(base.RefreshReport.between(before, after, notes), content)
 
 
-def _says_effect(tool: Mapping[str, Any]) -> bool:
+def _annotations(tool: Mapping[str, Any]) -> dict[str, Any]:
     annotations = tool.get("annotations")
-    return isinstance(annotations, dict) and not annotations.keys().isdisjoint(("readOnlyHint", "destructiveHint"))
+    return annotations if isinstance(annotations, dict) else {}
 
 
 def effect_of(tool: Mapping[str, Any], *, trusted: bool) -> Effect:
     """Return what a call of a tool of ``tools/list`` changes: unknown, or not ``trusted``, is destructive."""
-    annotations = tool.get("annotations")
-    if not trusted or not isinstance(annotations, dict):
-        return "destructive"
+    annotations = _annotations(tool) if trusted else {}
     if annotations.get("readOnlyHint") is True:
         return "read"
     return "write" if annotations.get("destructiveHint") is False else "destructive"
 
 
 def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> base.Tool:
-    annotations = tool.get("annotations")
-    title = tool.get("title") or (annotations.get("title") if isinstance(annotations, dict) else "") or ""
+    title = tool.get("title") or _annotations(tool).get("title") or ""
     return base.Tool(
         name=str(tool["name"]),
         where=lambda *_: where,

@@ -33,9 +33,10 @@ _POST_REFUSED = (400, 404, 405)
 """How a server of 2024-11-05 answers a POST to the address of its stream, by the specification."""
 
 _MAX_LINES = 5
+"""Last lines of a program's log that a failure repeats."""
+
 _REASON = re.compile(r"(?!raise )(?:\S+ )?\S*(?:error|exception|fatal|panic)\S*(?:\s|$)", re.IGNORECASE)
 """The beginning of a line with the reason of an end, which usage or stack frames may follow."""
-"""Last lines of a program's log that a failure repeats."""
 
 _PASSWORD = re.compile(r"//[^\s/@]+@")
 
