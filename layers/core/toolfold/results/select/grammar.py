@@ -226,9 +226,8 @@ def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:
     for key, part in value.items():
         if isinstance(part, Mapping):
             for column, bounds in part.items():
-                equal = "in" if isinstance(bounds, list) else "="
-                signs = bounds.items() if isinstance(bounds, Mapping) else ((equal, bounds),)
-                for word, bound in signs:
+                signs = bounds if isinstance(bounds, Mapping) else {"in" if isinstance(bounds, list) else "=": bounds}
+                for word, bound in signs.items():
                     sign = SIGNS.get(word.strip("$").lower(), word.strip("$"))
                     yield f"{column} {sign} {f'({_listed(bound)})' if isinstance(bound, list) else bound}"
         elif re.match("where|filter|condition", key):
@@ -242,7 +241,7 @@ def _listed(values: Iterable[Any]) -> str:
 
 
 def _is_readable(select: str) -> bool:
-    return bool(_JMESPATH.fullmatch(select)) or all(kind_of_step(text) for text, _ in split_outside(select, ";"))
+    return all(kind_of_step(text) for text, _ in split_outside(select, ";"))
 
 
 def _check_form(step: Step) -> None:
