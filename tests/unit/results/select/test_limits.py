@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.timing import memory_mb
 from tests.support.cpu_time import cpu_within, ends_within, thread_s
 from tests.unit.results.select.answers import ANSWERS, document
 from tests.unit.results.select.outcomes import run
@@ -451,16 +452,12 @@ GROWING = (
 def print_growth() -> None:
     """Print by how many MB this process grows; called in a process of its own."""
 
-    def memory(field: str) -> int:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith(field))
-
     select("SELECT max(n) FROM data")
-    before = memory("VmRSS")
+    before = memory_mb(field="VmRSS")
     for statement in GROWING:
         with contextlib.suppress(AnswerTooLarge):
             select(statement, seconds=3)
-    print((memory("VmHWM") - before) // 1024)
+    print(int(memory_mb() - before))
 
 
 @pytest.mark.slow
