@@ -91,6 +91,7 @@ def rows(statement: str, document: Document = PRICES) -> list[tuple[Any, ...]]:
         ("SELECT date::date, CAST(date AS DATE), date::timestamp FROM data LIMIT 1", [("2026-03-05", "2026-03-05", "2026-03-05T00:00:00")]),
         ("SELECT count(*) > 0 FROM data WHERE date < CURRENT_DATE AND date < NOW() + INTERVAL 1 DAY", [(1,)]),
         ("SELECT count(*) FROM data WHERE date >= date('2026-03-04', '-1 day')", [(3,)]),
+        ("SELECT strftime() FROM data LIMIT 1", [(None,)]),
         # names
         ('SELECT "4. close", `1. open`, [volume] FROM data LIMIT 1', [(90, 60, 600)]),
         ("SELECT `5. adjusted close`, adjustedClose, ADJUSTED_CLOSE FROM data LIMIT 1", [(75, 75, 75)]),
@@ -186,6 +187,10 @@ def test_errors_name_what_works(statement: str, problem: str) -> None:
         (INTRADAY, "SELECT count(*) FROM data WHERE timestamp <= '2026-01-05'", [(2,)]),
         (INTRADAY, "SELECT close FROM data WHERE timestamp >= '2026-01-05 16:00:00' LIMIT 1", [(2,)]),
         (INTRADAY, "SELECT max(timestamp) - INTERVAL '30 minutes' FROM data", [("2026-01-06T09:00:00",)]),
+        *((INTRADAY, f"SELECT count(*) FROM data WHERE {condition}", [(2,)]) for condition in (
+            "timestamp > datetime('2026-01-05 12:00:00', '+1 hour')", "datetime(timestamp) > '2026-01-05 12:00:00'",
+            "datetime(timestamp, 'start of day') = '2026-01-05'")),
+        (PRICES, "SELECT count(*) FROM data WHERE date >= datetime('2026-03-02', '-1 day')", [(5,)]),
         (ALIKE, "SELECT * FROM data", [(1, 2, 3, 4), (5, 6, 7, 8)]),
         (ALIKE, "SELECT sum(close) FROM data WHERE Close > 1", [(6,)]),
         (Document(metadata={"symbol": "IBM", "price": 290.5}), 'SELECT "05. price", Symbol FROM "Global Quote"', [(290.5, "IBM")]),

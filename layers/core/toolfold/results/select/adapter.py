@@ -14,6 +14,7 @@ from toolfold.results.select.dialect import (
     ARITHMETIC,
     COMPARISONS,
     MIRRORED,
+    MOMENT,
     OF_NUMBERS,
     OF_ONE_NUMBER,
     OF_ORDERED,
@@ -109,10 +110,8 @@ class Adapter:
 
     def _compared(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         kind = kind_of(left)
-        if kind.is_date and function_of(right) in ("date", "datetime"):  # of a month alone, SQLite's are null
-            parts = list(right.iter_expressions())
-            is_text = len(parts) == 1 and isinstance(parts[0], exp.Literal)
-            right = parts[0] if is_text and parse_date(parts[0].name) else right
+        if kind.is_date and function_of(right) in ("date", "strftime"):
+            right = _beside_date(right, kind)
         if isinstance(right, exp.Literal) and (names := _NAMES_OF_PARTS.get(function_of(left))):
             right = _name_in(names, left, right.name)
         if kind_of(right).is_number and _may_be_digits(left, Kind.ANY, Kind.TEXT):
@@ -292,7 +291,7 @@ class Adapter:
                 _require_number(argument)
         if name in _OF_TIMES:
             _require_times(node)
-        if name == "strftime" and re.search("%[aAbB]", arguments[0].name):  # which those of SQLite are not
+        if name == "strftime" and arguments and re.search("%[aAbB]", arguments[0].name):  # SQLite has no names
             return call_of("date_format", *reversed(arguments))
         is_column = name in _OF_DATES and column_of(arguments[-1]) is not None
         if is_column and kind_of(arguments[-1]) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
@@ -308,6 +307,15 @@ class Adapter:
         if not self.folds and not self.puts_nulls_first:
             node.set("nulls_first", False)
         return node
+
+
+def _beside_date(call: exp.Expr, kind: Kind) -> exp.Expr:
+    """Return the text in ``date('2026-02')``, which is null in SQLite; beside a day, a computed midnight as a day."""
+    parts = [part for part in call.iter_expressions() if part.name != MOMENT]
+    if len(parts) == 1 and isinstance(parts[0], exp.Literal) and parse_date(parts[0].name):
+        return parts[0]
+    has_time = kind is Kind.DATE and function_of(call) == "strftime"
+    return call_of("replace", call, "T00:00:00", "") if has_time else call
 
 
 def _require_alike(left: exp.Expr, right: exp.Expr) -> None:

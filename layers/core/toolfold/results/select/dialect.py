@@ -65,6 +65,9 @@ _AGGREGATES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count, exp.CountIf, exp.G
 _NAMES_OF_AGGREGATES = AGGREGATES | {"total", "json_group_array"}
 """Functions of rows that sqlglot has as any function."""
 
+MOMENT = "%Y-%m-%dT%H:%M:%S"
+"""How times are written, so that they compare as texts: ``datetime`` of SQLite has a blank."""
+
 _MOST_SQL_FUNCTIONS = (
     "avg, count, sum, min, max, median, stddev, percentile(x, 90), first, last, change, pct_change, lag"
 )
@@ -215,6 +218,10 @@ def _truncated(node: exp.Expr) -> exp.Expr:
     return call_of("date_trunc", _unit(unit), moment)
 
 
+def _moment(*arguments: exp.Expr | str) -> exp.Expr:
+    return call_of("strftime", MOMENT, *arguments)
+
+
 def _converted(node: exp.Cast) -> exp.Expr:
     """Return a cast: dates and times are functions in SQLite, where CAST makes 2026 of them, and 1 of 1,234 kg."""
     kind = node.to.this
@@ -222,7 +229,7 @@ def _converted(node: exp.Cast) -> exp.Expr:
         return node.this  # DATE '2026-03-01': a comparison reads it
     if kind in exp.DataType.TEMPORAL_TYPES:
         is_day = kind in (exp.DataType.Type.DATE, exp.DataType.Type.DATE32)
-        return call_of("date", node.this) if is_day else call_of("strftime", "%Y-%m-%dT%H:%M:%S", node.this)
+        return call_of("date", node.this) if is_day else _moment(node.this)
     kinds = ((exp.DataType.INTEGER_TYPES, "INTEGER"), (exp.DataType.TEXT_TYPES, "TEXT"))
     target = next((name for types, name in kinds if kind in types), "REAL")
     value = node.this if target == "TEXT" else call_of("cast_number", node.this)
@@ -256,9 +263,8 @@ _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     **dict.fromkeys((exp.DateDiff, exp.DatetimeDiff, exp.TimestampDiff), _difference),
     **dict.fromkeys((exp.DateTrunc, exp.TimestampTrunc, exp.DatetimeTrunc), _truncated),
     **dict.fromkeys((exp.Cast, exp.TryCast), _converted),
-    **dict.fromkeys(
-        (exp.CurrentTimestamp, exp.CurrentDatetime), lambda _node: call_of("strftime", "%Y-%m-%dT%H:%M:%S", "now")
-    ),
+    **dict.fromkeys((exp.CurrentTimestamp, exp.CurrentDatetime), lambda _node: _moment("now")),
+    exp.Datetime: lambda node: _moment(*node.iter_expressions()),
     exp.CurrentDate: lambda _node: call_of("date", "now"),
     exp.Bracket: _item,
     exp.Extract: lambda node: call_of("date_part", _unit(node.this), node.expression),
@@ -301,6 +307,8 @@ def kind_of(node: exp.Expr | None) -> Kind:
     if (column := node.meta.get("column")) is not None:
         return Kind(column.kind)
     name = function_of(node)
+    if name == "strftime" and any(part.name == MOMENT for part in node.expressions):
+        return Kind.DATETIME
     if isinstance(node, _WRAPPERS) or name in _LIKE_ARGUMENT:
         return kind_of(argument_of(node))
     if isinstance(node, exp.Literal):
