@@ -33,8 +33,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from sqlglot import exp
+
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
+from toolfold.results.select.dialect import to_sqlite
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
 from toolfold.results.select.names import invalid
 from toolfold.results.select.suggestions import BOUNDS, SIGNS, suggested
@@ -208,6 +211,8 @@ def parse_select(value: Any) -> Selection | None:
             if (forms := suggested(value, kind_of_step)) is None:
                 continue  # the answer decides
             form = next(filter(_is_readable, forms), "")
+            if form and _needs_answer(form):
+                continue
             raise (error.changed(next_step=f'Write "{form}".') if form else error) from None
     return Selection(steps) if steps else None
 
@@ -238,6 +243,16 @@ def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:
 
 def _listed(values: Iterable[Any]) -> str:
     return ", ".join(map(str, values))
+
+
+def _needs_answer(select: str) -> bool:
+    """Return whether a form has to be tried: it names a column of several words, or a function that there is not."""
+    clauses = [_step(text, 0).clause for text, _ in split_outside(select, ";")]
+    trees = [tree for clause in clauses if clause.kind in ("items", "group") for tree in parse_items(clause.text)]
+    try:
+        return any(" " in column.name for tree in map(to_sqlite, trees) for column in tree.find_all(exp.Column))
+    except InvalidSelect:
+        return True
 
 
 def _is_readable(select: str) -> bool:
