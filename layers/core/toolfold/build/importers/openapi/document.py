@@ -252,7 +252,7 @@ def _checked(document: Document) -> Document:
     data = document.data if isinstance(document.data, dict) else {}
     key = next((key for key in _VERSIONS if key in data), "")
     if not key:
-        lacks = "key openapi" if data or isinstance(document.data, dict) else "keys"
+        lacks = "key openapi" if isinstance(document.data, dict) else "keys"
         raise SourceError([f"{document.path}:1: is not an OpenAPI document: it has no {lacks}"])
     if not _VERSIONS[key].fullmatch(version := str(data[key])):
         known = "openapi 3.0 to 3.2 and swagger 2.0"

@@ -47,6 +47,15 @@ class Operation:
         return tuple(tag for tag in listed if isinstance(tag, str) and tag) if isinstance(listed, list) else ()
 
     @property
+    def stated_names(self) -> tuple[str, ...]:
+        """The names that its operationId states, the best first; empty where it has none that can be used."""
+        own = self.value.get("operationId")
+        if not (isinstance(own, str) and own.isprintable() and len(own) <= _MAX_ID and own.strip()):
+            return ()
+        # FastAPI's has the name of the function: list_pets in list_pets_pets_get.
+        return own.strip().removesuffix(f"{_NO_WORD.sub('_', self.path)}_{self.method}"), own.strip()
+
+    @property
     def title(self) -> str:
         """Method and path."""
         return f"{self.method.upper()} {self.path}"
@@ -75,20 +84,14 @@ class Operation:
 
 def find_operations(api: Api) -> list[Operation]:
     """Return the operations of a document, in its order. What cannot be read is left out."""
-    found, given, short = list(_operations(api)), list[str](), list[str]()
-    for operation in found:
-        own = operation.value.get("operationId")
-        is_usable = isinstance(own, str) and own.isprintable() and len(own) <= _MAX_ID
-        given.append(str(own).strip() if is_usable else "")
-        # FastAPI's has the name of the function: list_pets in list_pets_pets_get.
-        short.append(given[-1].removesuffix(f"{_NO_WORD.sub('_', operation.path)}_{operation.method}"))
+    found = [(operation, operation.stated_names) for operation in _operations(api)]
     # A name that occurs twice names neither: which of the two has it would depend on their order.
-    uses = Counter(key for names in zip(given, short, strict=True) for key in {_name_key(name) for name in names})
+    uses = Counter(key for _, names in found for key in {_name_key(name) for name in names})
     named = []
-    for own, function, operation in zip(given, short, found, strict=True):
-        name = next((one for one in (function, own) if _name_key(one) and uses[_name_key(one)] == 1), "")
-        if own and not name:
-            sentence = f"operationId {own[:80]!r} is not unique; the tool is {operation.name}"
+    for operation, names in found:
+        name = next((one for one in names if _name_key(one) and uses[_name_key(one)] == 1), "")
+        if names and not name:
+            sentence = f"operationId {names[-1][:80]!r} is not unique; the tool is {operation.name}"
             api.note(sentence, operation.value, "operationId")
         named.append(replace(operation, name=name) if name else operation)
     return named
