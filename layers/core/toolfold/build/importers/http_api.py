@@ -9,12 +9,7 @@ from typing import Any
 
 from toolfold.build import yaml_loader
 from toolfold.build.importers import base
-from toolfold.build.importers.http_tools import (
-    HttpApiSettings,
-    HttpCategory,
-    HttpParameter,
-    HttpTool,
-)
+from toolfold.build.importers.http_tools import HttpApiSettings, HttpCategory, HttpParameter, HttpTool
 from toolfold.build.schema import IDENTIFIER, VOCABULARY
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.tokenizer import in_words
@@ -56,11 +51,13 @@ def parameters_schema(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -
     return {**schema, "$defs": definitions} if definitions else schema
 
 
+_USUAL: Mapping[str, tuple[Any, ...]] = {
+    "method": ("GET",), "parameters": ({},), "body": ({},), "response": (None, "json")}  # fmt: skip
+"""Key of a binding → values with which it is left out."""
+
+
 def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
     """Return the binding of a tool: see ``sources.http_api.binding``. Keys with their usual value are left out."""
-    bound: dict[str, Any] = {"path": tool.path}
-    if tool.method != "GET":
-        bound = {"method": tool.method, **bound}
     described: dict[str, Any] = {}
     sent = ("style", "explode", "slashes", "content_type")
     for name, parameter in parameters.items():
@@ -70,11 +67,9 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
         how |= ({} if wire == name else {"name": wire}) | _how(parameter, sent)
         if how and parameter.in_ != "body":
             described[name] = how
-    if described:
-        bound["parameters"] = described
-    in_body = {name: parameter for name, parameter in parameters.items() if parameter.in_ == "body"}
-    if in_body:
-        body: dict[str, Any] = {"content_type": FORM} if tool.body.type == "form" else {}
+    body: dict[str, Any] = {}
+    if in_body := {name: parameter for name, parameter in parameters.items() if parameter.in_ == "body"}:
+        body = {"content_type": FORM} if tool.body.type == "form" else {}
         if tool.body.parameter is not None:
             body["argument"] = tool.body.parameter
         else:
@@ -82,23 +77,17 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
             keys = ("style", "explode")
             encoding = {fields[name]: how for name, parameter in in_body.items() if (how := _how(parameter, keys))}
             body |= {"fields": fields, **({"encoding": encoding} if encoding else {})}
-        bound["body"] = body
-    if tool.response in ("csv", "text"):
-        bound["response"] = tool.response
-    return bound
+    bound = {"method": tool.method, "path": tool.path, "parameters": described, "body": body, "response": tool.response}
+    return {key: value for key, value in bound.items() if value not in _USUAL.get(key, ())}
 
 
 def _values(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
     """Return what a call does with its arguments before they are sent."""
-    lists = {
-        name: {
-            "separator": one.separator,
-            **({"max_items": one.max_joined} if one.max_joined else {}),
-            **({"items": one.item_enum} if one.item_enum else {}),
-        }
-        for name, one in parameters.items()
-        if one.separator
-    }
+    lists: dict[str, Any] = {}
+    for name, one in parameters.items():
+        joined = {"separator": one.separator, "max_items": one.max_joined, "items": one.item_enum}
+        if one.separator:
+            lists[name] = {key: value for key, value in joined.items() if value}
     given = {name: one.sends if one.fixed is None else one.fixed for name, one in parameters.items()}
     sends = {name: value for name, value in given.items() if value is not None}
     arguments = tool.arguments.model_dump(exclude_unset=True) if tool.arguments else {}
