@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -19,13 +18,7 @@ from toolfold.catalog.tokenizer import words
 from toolfold.errors import CallError, SourceError
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT, open_database
 from toolfold.sources.sql.errors import DIALECT_NAMES, DatabaseFailure, FailureKind, to_call_error
-from toolfold.sources.sql.schema import (
-    MAX_BYTES,
-    MAX_ROWS,
-    DatabaseSchema,
-    SqlSettings,
-    Table,
-)
+from toolfold.sources.sql.schema import MAX_BYTES, MAX_ROWS, DatabaseSchema, SqlSettings, Table
 from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
@@ -195,28 +188,29 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
         f"{schema.display_name(table)} ({_listed([schema.sql_name(one.name) for one in table.columns], _MAX_COLUMNS)})"
         for table in tables
     ]
-    tool = functools.partial(base.Tool, where=lambda *_: where, effect="read")
+
+    def tool(name: str, rows: str, properties: dict[str, Any], required: list[str], **described: Any) -> base.Tool:
+        schema = {"properties": properties, **({"required": required} if required else {})}
+        return base.Tool(
+            **{"name": name, "call": {"action": name}, "tags": ("sql", "schema"), **described},
+            where=lambda *_: where,
+            effect="read",
+            parameters={**schema, "additionalProperties": False},
+            answer={"rows": [rows], "kind": "typed"},
+        )
+
+    statement = {
+        "type": "string",
+        "description": f"One SELECT, WITH or VALUES of {dialect}. Values go into params, as {mark}.",
+        "examples": [example],
+    }
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_ROWS, "default": DEFAULT_LIMIT}
+    limit["description"] = "Rows of the answer at most."
     query = tool(
         "query",
-        parameters={
-            "properties": {
-                "sql": {
-                    "type": "string",
-                    "description": f"One SELECT, WITH or VALUES of {dialect}. Values go into params, as {mark}.",
-                    "examples": [example],
-                },
-                "params": _PARAMS[settings.dialect],
-                "limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": MAX_ROWS,
-                    "default": DEFAULT_LIMIT,
-                    "description": "Rows of the answer at most.",
-                },
-            },
-            "required": ["sql"],
-            "additionalProperties": False,
-        },
+        "rows",
+        {"sql": statement, "params": _PARAMS[settings.dialect], "limit": limit},
+        ["sql"],
         title=f"Query {title} with SQL",
         summary=f"Rows of one SQL SELECT over {title}: {_listed(names, _MAX_SUMMARY - len(title))}",
         description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
@@ -224,7 +218,6 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
         f"Tables: {_listed(outlines, _MAX_NAMED)}",
         call={"action": "query", "arguments": {"names": {"sql": ["query", "statement"]}}},
         returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
-        answer={"rows": ["rows"], "kind": "typed"},
         tags=("sql", "query"),
         example={"sql": example},
         aliases=list(dict.fromkeys(filter(None, aliases)))[:_MAX_ALIASES],
@@ -232,30 +225,28 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
     )
     list_tables = tool(
         "list_tables",
-        parameters={"properties": {}, "additionalProperties": False},
+        "tables",
+        {},
+        [],
         title=f"List the tables of {title}",
         summary=f"Tables and views of {title}, with descriptions and columns",
         description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as they "
         f"are now: {listed}",
-        call={"action": "list_tables"},
         returns="tables[]: name,kind,description,columns",
-        answer={"rows": ["tables"], "kind": "typed"},
-        tags=("sql", "schema"),
         example={},
         example_queries=["list the tables of the database", "what data is in the database"],
     )
     table = {"type": "string", "description": "Name of a table as in list_tables.", "examples": [first]}
     describe_table = tool(
         "describe_table",
-        parameters={"properties": {"table": table}, "required": ["table"], "additionalProperties": False},
+        "columns",
+        {"table": table},
+        ["table"],
         title=f"Describe a table of {title}",
         summary=f"Columns of one table of {title}: type, nullable, key, description",
         description=f"Returns the columns of one table of {title}: name, type, whether it may be NULL, keys and"
         f" foreign keys, description. Tables: {listed}",
-        call={"action": "describe_table"},
         returns="name,kind,description; columns[]: name,type,nullable,key,description",
-        answer={"rows": ["columns"], "kind": "typed"},
-        tags=("sql", "schema"),
         example={"table": first},
         example_queries=["columns of a table", "schema of a table", "foreign keys of a table"],
     )
