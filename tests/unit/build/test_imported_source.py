@@ -240,11 +240,6 @@ def test_a_tool_with_a_keyword_that_no_schema_can_have_is_left_out(tmp_path: Pat
     assert re.search(r"snapshot.json:2: .*properties.x.*; the tool b is left out", left_out[0]), left_out
 
 
-def test_a_key_that_the_kind_does_not_have_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"source.yaml:1: ur: there is no such key"):
-        compiled(tmp_path, [], ur="https://toy.test")
-
-
 GOOD = "Return the depth of the water at a berth, in metres, at low tide."
 LARGE = {"properties": {f"field_{number}": {"type": "string", "description": GOOD} for number in range(90)}}
 

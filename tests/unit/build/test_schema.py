@@ -114,7 +114,6 @@ def test_a_tool_reads_by_default_and_the_listing_states_another_effect(
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"colour": "red"}, "colour: there is no such key"),
         ({"description": "  "}, "at least 1 character"),
         ({"summary": ""}, "summary: must have at least 1 character"),
         ({"summary": "x" * 121}, "summary: must have at most 120 characters"),
@@ -127,7 +126,6 @@ def test_a_tool_reads_by_default_and_the_listing_states_another_effect(
         ({"example": {"city": "Oslo", "days": 0}}, "example: days 0 is too small"),
         ({"example": {"city": "Oslo", "hours": 3}}, "example: hours is not a parameter"),
         ({"any_of": ["town"]}, "any_of names parameters that do not exist: town"),
-        ({"parameters": ["town"]}, "parameter town has no type, and `parameters` of source.yaml has none of that name"),
         ({"parameters": ["city", "city"]}, "a parameter is given twice"),
         (
             {"use_instead": [{"phrase": "rain right now", "tool": "RAIN_RADAR"}]},
@@ -177,8 +175,6 @@ def test_every_mistake_is_shown_at_once_with_file_and_line(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "old", "new", "complaint"),
     [
-        ("forecasts.yaml", "tools:", "title: Again\ntools:", "key 'title' is given twice"),
-        ("forecasts.yaml", "title: Forecasts", "title: [open", "forecasts.yaml:2: is not valid YAML"),
         ("source.yaml", "- forecasts", "- forecasts\n- climate", "there is no file climate.yaml"),
         ("forecasts.yaml", "title: Forecasts", "category: a\ntitle: Forecasts", "category: there is no such key"),
     ],
@@ -328,14 +324,12 @@ def test_a_parameter_may_be_any_json_schema(tmp_path: Path) -> None:
         ([{"name": "a", "schema": {"type": 7}, "description": "A."}], "parameters.properties.a.type: "),
         ([{"name": "a", "schema": {"$ref": "http://127.0.0.1:9/x"}, "description": "A."}],
          "parameters: has a reference to another document, 'http://127.0.0.1:9/x'"),
-        ([{"name": "a", "schema": {"pattern": "("}, "description": "A."}], "parameters.properties.a.pattern: "),
         ([{"name": "a", "schema": {"$ref": "#/$defs/b"}, "description": "A."}],
          "parameters: Pointer '/$defs/b' does not exist"),
         ([{"name": "city", "schema": {"type": "string", "examples": [7]}}], "city: example 7: must be a string"),
         ([{"name": name, "description": "A.", "schema": {"$ref": "#/$defs/x", "$defs": {"x": {"type": kind}}}}
           for name, kind in (("a", "string"), ("b", "integer"))], "another parameter defines $defs.x differently"),
         ([{"name": "a", "schema": {}, "type": "string"}], "move these keys into the schema: type"),
-        ([{"name": "a", "description": "A."}], "; or give the complete schema"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_json_schema_is_shown_where_it_is(tmp_path: Path, parameters: Any, complaint: str) -> None:
