@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from toolfold.build.importers import base
-from toolfold.build.schema import Model, Paragraph
-from toolfold.catalog.allow_list import own_variable
+from toolfold.build.schema import Auth, Model, Paragraph
 from toolfold.catalog.tokenizer import words
 from toolfold.errors import CallError, SourceError
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT, open_database
@@ -52,6 +51,8 @@ class SqlSourceSettings(base.ImporterSettings):
 
     kind: Literal["sql"] = "sql"
     dialect: Literal["sqlite", "postgresql"]
+    auth: Auth = Field(default_factory=Auth)
+    """The variable with the connection string, which the id of the source names by default."""
     schemas: list[Pattern] = Field(default=["public"], min_length=1, max_length=10)
     """Of PostgreSQL. The order is that in which a table without a schema is searched."""
     tables: TablePatterns = Field(default_factory=TablePatterns)
@@ -59,17 +60,9 @@ class SqlSourceSettings(base.ImporterSettings):
     """Seconds for which the same query is answered from the cache. Data of a database may change at any time."""
     no_data: Paragraph = "Check the names with list_tables, and the conditions of the query."
 
-    @model_validator(mode="before")
-    @classmethod
-    def _add_variable(cls, data: Any) -> Any:
-        """Add the variable with the connection string, which the id of the source names by default."""
-        if not isinstance(data, Mapping) or not isinstance(data.get("auth", {}), Mapping | None):
-            return data
-        return {**data, "auth": {"environment": own_variable(str(data.get("id", ""))), **(data.get("auth") or {})}}
-
     @model_validator(mode="after")
     def _is_the_operators(self) -> SqlSourceSettings:
-        if self.auth is None or self.auth.model_fields_set != {"environment"}:
+        if self.auth.model_fields_set - {"environment"}:
             raise ValueError("auth: a database has environment alone, the variable with its connection string")
         return self
 
