@@ -256,12 +256,11 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             summary = ""
         named = f"{words} ({operation.title})" if "operationId" in value else operation.title
         stated = description or summary or named
-        for sentence in (
-            "Deprecated by the service." if value.get("deprecated") is True else "",
-            _LACKS.format(lacks) if lacks else "",
+        for sentence, applies in (
+            ("Deprecated by the service.", value.get("deprecated") is True),
+            (_LACKS.format(lacks), lacks),
         ):
-            if sentence:
-                stated = f"{stated.rstrip('.')}. {sentence}"
+            stated = f"{stated.rstrip('.')}. {sentence}" if applies else stated
         need = "required" if self.settings.auth is None else security.need
         call = {**binding.call, "path": f"{server_path}{binding.call['path']}"}
         return base.Tool(

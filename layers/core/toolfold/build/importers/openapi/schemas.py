@@ -113,17 +113,10 @@ def without_null(schema: Schema) -> Schema:
     return made
 
 
-def references_of(schema: Any) -> list[str]:
+def references_of(schema: Schema) -> list[str]:
     """Return the names in all references in ``schema``, in their order and with repetitions."""
-    found: list[str] = []
-    open_ = [schema]
-    while open_:
-        part = open_.pop()
-        if isinstance(part, dict):
-            if "$ref" in part:
-                found.append(part["$ref"].removeprefix(DEFINITIONS))
-            open_ += reversed([below for _, below in inner(part)])
-    return found
+    own = [schema["$ref"].removeprefix(DEFINITIONS)] if "$ref" in schema else []
+    return own + [name for _, part in inner(schema) for name in references_of(part)]
 
 
 def fitting(value: Any, types: Any) -> Any:

@@ -118,12 +118,11 @@ def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
 
     made: Schema = rebuild(root, 0)
     kept: dict[str, Schema] = {}
-    open_ = references_of(made)
-    while open_:
-        name = open_.pop(0)
+    needed = references_of(made)
+    for name in needed:
         if name not in kept:
             kept[name] = rebuild(definitions[name], 1)
-            open_ += references_of(kept[name])
+            needed += references_of(kept[name])
     return {**made, "$defs": kept} if kept else made
 
 
