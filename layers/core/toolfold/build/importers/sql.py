@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from toolfold.build.importers import base
-from toolfold.build.schema import Auth, Model, Paragraph
+from toolfold.build.schema import Model, Paragraph
+from toolfold.catalog import entries
+from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.tokenizer import words
 from toolfold.errors import CallError, SourceError
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT, open_database
@@ -51,8 +53,6 @@ class SqlSourceSettings(base.ImporterSettings):
 
     kind: Literal["sql"] = "sql"
     dialect: Literal["sqlite", "postgresql"]
-    auth: Auth = Field(default_factory=Auth)
-    """The variable with the connection string, which the id of the source names by default."""
     schemas: list[Pattern] = Field(default=["public"], min_length=1, max_length=10)
     """Of PostgreSQL. The order is that in which a table without a schema is searched."""
     tables: TablePatterns = Field(default_factory=TablePatterns)
@@ -62,9 +62,14 @@ class SqlSourceSettings(base.ImporterSettings):
 
     @model_validator(mode="after")
     def _is_the_operators(self) -> SqlSourceSettings:
-        if self.auth.model_fields_set - {"environment"}:
+        if self.auth is not None and self.auth.model_fields_set - {"environment"}:
             raise ValueError("auth: a database has environment alone, the variable with its connection string")
         return self
+
+    @property
+    def catalog_auth(self) -> entries.Auth:
+        """The variable with the connection string, which the id of the source names by default."""
+        return entries.Auth(environment=(self.auth and self.auth.environment) or own_variable(self.id))
 
     def connection(self) -> dict[str, Any]:
         """Return what the adapter reads; see :class:`toolfold.sources.sql.schema.SqlSettings`."""
