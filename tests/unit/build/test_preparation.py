@@ -75,6 +75,14 @@ def test_sources_are_refreshed_in_a_copy(tmp_path: Path) -> None:
     assert (folder / "tides/source.yaml").read_text() == before
 
 
+def test_a_source_that_cannot_be_refreshed_ends_the_preparation(tmp_path: Path) -> None:
+    def refresh(_: Path) -> None:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        prepare_catalog(write_sources(tmp_path), ALLOW_LIST, refresh)
+
+
 SETTINGS = Settings.from_environment({})
 
 
