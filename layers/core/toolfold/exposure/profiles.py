@@ -234,7 +234,7 @@ class ExposedTools(MetaTools, Reader):
             mode = mode._replace(meta_tools=mode.meta_tools or ("TOOL_CALL",), combines=True)
         self._terms = mode.terms
         if self.mode == "research":
-            self._research, stand_ins = research.answer, [*research.DEFINITIONS]
+            stand_ins = [*research.DEFINITIONS]
         elif self.mode in ("grouped", "kinds"):
             # A profile that is named after a mode, and not written, has those of ``default``.
             compiled = profile.name if profile.name in self._whole.profile_names else DEFAULT_PROFILE
@@ -336,7 +336,7 @@ class ExposedTools(MetaTools, Reader):
         """Return the answer of a meta-tool, or of a tool that stands for several."""
         stand_in = self.stand_ins.get(name.lower())
         if stand_in is not None and self.mode == "research":
-            return self._research(str(stand_in["name"]), request)
+            return research.answer(str(stand_in["name"]), request)
         if stand_in is not None:
             name, arguments = call_of(request.catalog, self.mode, stand_in, request.arguments)
             request = request._replace(arguments=arguments)
