@@ -94,10 +94,8 @@ def test_countless_unknown_arguments_do_not_fill_the_answer() -> None:
     assert check_tool("GLOBAL_QUOTE", {"sybmol": "IBM"})[1][0]["expected"] == "Did you mean symbol?"
     long = {"symbol": "IBM", "datatype": "x" * 10_000}
     assert len(str(check_tool("GLOBAL_QUOTE", long)[1])) < 300
-    assert (
-        len(check_tool("GLOBAL_QUOTE", {"symbol": "IBM", **{f"stray_{number}": 1 for number in range(10_000)}})[1])
-        == 20
-    )
+    strays = {f"stray_{number}": 1 for number in range(10_000)}
+    assert len(check_tool("GLOBAL_QUOTE", {"symbol": "IBM", **strays})[1]) == 20
 
 
 JUDGE = jsonschema.Draft202012Validator

@@ -116,20 +116,15 @@ def test_variables_apply_to_a_catalog_without_profiles() -> None:
     assert "several calls" not in rpc(app, "/mcp", "initialize", {})["result"]["instructions"]
 
 
-def test_kinds_are_switched_by_their_names(app: App, catalog: Path) -> None:
-    settings = app.settings
-    closed = resolve_profile(app.catalog_store(), "closed", settings)
+def test_switches_of_kinds_and_of_scripts_name_their_origin(app: App, catalog: Path) -> None:
+    whole, strict = app.catalog_store(), app_of(catalog, TOOLFOLD_DATABASE_MODE="off").settings
+    closed, single = (resolve_profile(whole, name, app.settings) for name in ("closed", "single"))
     assert closed.names_with("off") == {"database", "mcp"}
     assert closed.decisions["database"].origin == "profiles.yaml:6"
-    strict = app_of(catalog, TOOLFOLD_DATABASE_MODE="off").settings
-    assert resolve_profile(app.catalog_store(), "opened", strict).names_with("off") == frozenset()
-    assert resolve_profile(app.catalog_store(), "single", strict).names_with("off") - REQUESTS.keys() == {"database"}
-
-
-def test_origin_of_a_switch_is_named(app: App) -> None:
-    found = resolve_profile(app.catalog_store(), "single", app.settings).decisions
-    assert found["TOOL_SCRIPT"] == ("off", "profiles.yaml:3")
-    assert resolve_profile(app.catalog_store(), "closed", app.settings).decisions["TOOL_SCRIPT"] == ("on", "default")
+    assert closed.decisions["TOOL_SCRIPT"] == ("on", "default")
+    assert single.decisions["TOOL_SCRIPT"] == ("off", "profiles.yaml:3")
+    assert resolve_profile(whole, "opened", strict).names_with("off") == frozenset()
+    assert resolve_profile(whole, "single", strict).names_with("off") - REQUESTS.keys() == {"database"}
 
 
 @pytest.mark.parametrize(

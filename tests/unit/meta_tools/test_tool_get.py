@@ -68,18 +68,14 @@ def test_medium_entry_has_no_constraints_or_examples() -> None:
     shown = entry["parameters"]["properties"]["time_period"]
     assert shown == {"type": "integer", "description": "How many bars go into each value."}
     assert entry["parameters"]["required"] == ["symbol", "interval", "time_period", "series_type"]
+    one_of = CATALOG.get("CONGRESS_TRADES").parameters["anyOf"]
+    assert get("CONGRESS_TRADES", detail="medium")[0]["parameters"]["anyOf"] == one_of
 
 
 def test_a_sentence_of_a_parameter_does_not_end_with_an_abbreviation() -> None:
     schema = {"properties": {"symbol": {"type": "string", "description": "Ticker, e.g. IBM. Outside the US a suffix."}}}
     shown = tool_get.without_constraints(schema, is_described=True)
     assert shown["properties"]["symbol"]["description"] == "Ticker, e.g. IBM."
-
-
-def test_medium_entry_keeps_any_of() -> None:
-    tools = [tool for tool in map(CATALOG.get, CATALOG) if tool is not None and "anyOf" in tool.parameters]
-    for tool in tools:
-        assert get(tool.name, detail="medium")[0]["parameters"]["anyOf"] == tool.parameters["anyOf"]
 
 
 def test_minimal_entry_is_name_summary_and_hash() -> None:
@@ -104,41 +100,32 @@ def test_entry_with_a_known_hash_is_unchanged(as_text: bool) -> None:
 
 # Unknown names
 
-WRONG = {
-    "STOCK_PRICE": "GLOBAL_QUOTE",
-    "GLOBAL_QOUTE": "GLOBAL_QUOTE",
-    "TIME_SERIES_DAYLY": "TIME_SERIES_DAILY",
-    "BOLLINGER_BANDS": "BBANDS",
-    "SIMPLE_MOVING_AVERAGE": "SMA",
-    "RELATIVE_STRENGTH_INDEX": "RSI",
-    "TREASURY_YIELDS": "TREASURY_YIELD",
-    "UNEMPLOYMENT_RATE": "UNEMPLOYMENT",
-    "COMPANY_PROFILE": "COMPANY_OVERVIEW",
-    "INCOME_STATMENT": "INCOME_STATEMENT",
-    "NEWS_SENTIMENTS": "NEWS_SENTIMENT",
-    "TOP_GAINERS": "TOP_GAINERS_LOSERS",
-    "EARNINGS_TRANSCRIPT": "EARNINGS_CALL_TRANSCRIPT",
-    "STOCK_DIVIDENDS": "DIVIDENDS",
-    "SEARCH_SYMBOL": "SYMBOL_SEARCH",
-    "FX_DALIY": "FX_DAILY",
-    "NATURAL_GAS_PRICE": "NATURAL_GAS",
-    "OIL_PRICE": "BRENT",
-    "COMPANY_OVERVEIW": "COMPANY_OVERVIEW",
-    "CRYPTO_DAILY": "DIGITAL_CURRENCY_DAILY",
-    "US_INFLATION_RATE": "INFLATION",
-    "TIME_SERIES_DALY": "TIME_SERIES_DAILY",
-}
-"""What a model may write from memory → the tool."""
 
-
-@pytest.mark.parametrize("wrong", list(WRONG))
-def test_misspelt_name_suggests_the_right_one_among_three(wrong: str) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("GLOBAL_QOUTE", "GLOBAL_QUOTE"),  # misspelt
+        ("TIME_SERIES_DAYLY", "TIME_SERIES_DAILY"),
+        ("TREASURY_YIELDS", "TREASURY_YIELD"),
+        ("FX_DALIY", "FX_DAILY"),
+        ("TOP_GAINERS", "TOP_GAINERS_LOSERS"),  # in part
+        ("SEARCH_SYMBOL", "SYMBOL_SEARCH"),
+        ("EARNINGS_TRANSCRIPT", "EARNINGS_CALL_TRANSCRIPT"),
+        ("NATURAL_GAS_PRICE", "NATURAL_GAS"),
+        ("STOCK_PRICE", "GLOBAL_QUOTE"),  # in other words
+        ("BOLLINGER_BANDS", "BBANDS"),
+        ("SIMPLE_MOVING_AVERAGE", "SMA"),
+        ("COMPANY_PROFILE", "COMPANY_OVERVIEW"),
+        ("OIL_PRICE", "BRENT"),
+        ("CRYPTO_DAILY", "DIGITAL_CURRENCY_DAILY"),
+    ],
+)
+def test_name_from_memory_suggests_the_right_one_among_three(wrong: str, right: str) -> None:
     (entry,) = get(wrong)
-    assert entry["found"] is False
-    assert entry["error"]["code"] == "TOOL_NOT_FOUND"
-    assert WRONG[wrong] in entry["error"]["closest"]
+    assert (entry["found"], entry["error"]["code"]) == (False, "TOOL_NOT_FOUND")
+    assert right in entry["error"]["closest"]
     assert len(entry["error"]["closest"]) <= 3
-    assert WRONG[wrong] in entry["error"]["suggestion"]
+    assert right in entry["error"]["suggestion"]
 
 
 @pytest.mark.parametrize("name", ["?", "\u202eA\x00", "x" * 5000, "株価"])
