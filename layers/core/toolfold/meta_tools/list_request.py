@@ -52,15 +52,8 @@ def parse_filters(catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
     Raises:
         InvalidArguments: one of them is a name that the catalog does not have.
     """
-    access = _named(catalog, arguments, "access")
-    return Filters(
-        _named(catalog, arguments, "category"),
-        _named(catalog, arguments, "tag"),
-        # A tool that is free in part works with a free key.
-        (*access, "mixed") if "free" in access else access,
-        _named(catalog, arguments, "source"),
-        arguments.get("tag_mode") == "all",
-    )
+    named = {kind: _named(catalog, arguments, kind) for kind in _SPELLINGS}
+    return Filters(**named, every_tag=arguments.get("tag_mode") == "all")
 
 
 def _named(catalog: Catalog, arguments: Mapping[str, Any], kind: str) -> tuple[str, ...]:
@@ -126,12 +119,14 @@ def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
 
 
 _ACCESS: Mapping[str, list[str]] = {
-    **{name: [name] for name in ("free", "mixed", "premium")},
+    "free": ["free", "mixed"],  # a tool that is free in part works with a free key
+    "mixed": ["mixed"],
+    "premium": ["premium"],
     "paid": ["premium"],
     "any": [],
     "all": [],
 }
-"""What an access may be called → its name; none: no condition."""
+"""What an access may be called → its names; none: no condition."""
 
 _SPELLINGS: Mapping[str, Callable[[Catalog], dict[str, list[str]]]] = {
     "category": _category_spellings,
