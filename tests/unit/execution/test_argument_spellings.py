@@ -334,11 +334,6 @@ def test_values_without_measure_are_refused_at_once(value: Any) -> None:
         assert validator(name).resolve({parameter: value, "period": value}).problems
 
 
-def test_secret_in_an_unknown_argument_is_not_repeated(recorded: MetaTools) -> None:
-    found = call(recorded, DAILY, {"symbol": "IBM", "apikey": "CANARYKEY0123456", "start": "2025-01-01"})
-    assert "CANARY" not in re.sub(r"\s", "", found.text)
-
-
 @pytest.mark.parametrize(
     ("tool", "parameter", "value", "nearest"),
     [
@@ -367,9 +362,3 @@ def test_day_that_no_calendar_has_in_an_unknown_argument_is_an_unknown_argument(
 
 def test_text_in_the_form_of_a_day_may_be_searched_for() -> None:
     assert validator("SYMBOL_SEARCH").resolve({"keywords": "2025-06-31"}).problems == []
-
-
-@pytest.mark.parametrize(("value", "proposed"), [("2024-02-30", "2024-02-29"), ("June 31, 2025", "June 30, 2025")])
-def test_call_with_the_last_day_of_the_month_is_proposed(recorded: MetaTools, value: str, proposed: str) -> None:
-    found = error(call(recorded, "HISTORICAL_OPTIONS", {"symbol": "IBM", "date": value}))
-    assert found["next_call"]["TOOL_CALL"]["arguments"] == {"symbol": "IBM", "date": proposed}

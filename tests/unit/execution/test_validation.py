@@ -35,11 +35,9 @@ def test_good_arguments_come_back_in_the_order_of_the_schema() -> None:
 @pytest.mark.parametrize(
     ("name", "given", "understood"),
     [
-        ("SMA", {"time_period": "20"}, {"time_period": 20}),
         ("SAR", {"acceleration": "0.02"}, {"acceleration": 0.02}),
         ("TIME_SERIES_INTRADAY", {"adjusted": "False"}, {"adjusted": False}),
         ("ANALYTICS_FIXED_WINDOW", {"interval": "daily"}, {"interval": "DAILY"}),
-        ("ANALYTICS_FIXED_WINDOW", {"range": "1year"}, {"range": ["1year"]}),
         ("ANALYTICS_FIXED_WINDOW", {"symbols": ["AAPL", " IBM"]}, {"symbols": "AAPL,IBM"}),
         ("ANALYTICS_FIXED_WINDOW", {"calculations": "mean, stddev(annualized=True)"},
          {"calculations": "MEAN,STDDEV(annualized=True)"}),

@@ -37,7 +37,8 @@ CORRECTED: tuple[Row, ...] = (
     ("REALTIME_OPTIONS", {"symbol": "AAPL", "type": "put"}, {"symbol": "AAPL"}, "type = put"),
     ("HISTORICAL_OPTIONS", {"symbol": "AAPL", "type": "call", "date": "2025-12-01"},
      {"symbol": "AAPL", "date": "2025-12-01"}, "type = call"),
-    ("HISTORICAL_OPTIONS", {"symbol": "MSFT", "date": "2025-09-31"}, {"symbol": "MSFT", "date": "2025-09-30"}, ""),
+    *(("HISTORICAL_OPTIONS", {**MSFT, "date": day}, {**MSFT, "date": "2025-09-30"}, "")
+      for day in ("2025-09-31", "September 31, 2025")),
     ("FX_DAILY", {"symbol": "EUR/JPY", "outputsize": "ful"},
      {"from_symbol": "EUR", "to_symbol": "JPY", "outputsize": "full"}, ""),
     ("DIGITAL_CURRENCY_DAILY", {"symbol": "ETH", "markt": "EUR"}, {"symbol": "ETH", "market": "EUR"}, ""),
