@@ -62,10 +62,8 @@ def _named(catalog: Catalog, arguments: Mapping[str, Any], kind: str) -> tuple[s
     if given is None:
         return ()
     spellings = _SPELLINGS[kind](catalog)
-    # A title may hold a comma: text is first compared as a whole.
-    is_one = isinstance(given, str) and normalize(given) in spellings
     names = [given] if isinstance(given, str) else given
-    if isinstance(given, str) and not is_one:
+    if isinstance(given, str) and normalize(given) not in spellings:  # a title may hold a comma
         from toolfold.execution.argument_values import listed_values  # a name needs none of it
 
         names = listed_values(given) or names
