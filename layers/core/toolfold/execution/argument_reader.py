@@ -96,10 +96,14 @@ class ArgumentReader(ArgumentValidator):
 
     def reads(self, name: str, value: Any) -> bool:
         """Return whether there is a parameter ``name`` that takes ``value``, in any spelling of it."""
+        return name in self.properties and self.accepts(name, self.read_value(name, value))
+
+    def read_value(self, name: str, value: Any) -> Any:
+        """Return ``value`` as the parameter ``name`` takes it, or ``value`` where it cannot be read."""
         try:
-            return name in self.properties and self.accepts(name, self._read(name, value)[0])
+            return self._read(name, value)[0]
         except _Refused:
-            return False
+            return value
 
     def _resolved(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
         renamed = self.rename(arguments)
@@ -125,8 +129,12 @@ class ArgumentReader(ArgumentValidator):
 
     def _takes(self, name: str, value: Any) -> bool:
         is_day = name in self.ticker_patterns and "-" in str(value) and parse_date(value)
-        is_long = isinstance(value, list) and len(value) > _MAX_ITEMS
-        return not is_day and not is_long and self.reads(name, value)
+        if is_day or (isinstance(value, list) and len(value) > _MAX_ITEMS):
+            return False
+        try:
+            return self.accepts(name, self._read(name, value)[0])
+        except _Refused:
+            return False
 
     def _read(self, name: str, value: Any) -> tuple[Any, bool]:
         """Return ``value`` as the parameter takes it, and whether a note states it; ``value`` where it cannot."""
