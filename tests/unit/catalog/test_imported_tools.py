@@ -92,7 +92,20 @@ def test_what_a_request_wants_done_decides_between_tools_for_the_same(query: str
 
 def test_the_summary_says_what_a_tool_does_whose_name_does_not() -> None:
     assert "@:delet" in search_index.action_of("playlist", "Deletes a playlist.")
-    assert search_index.action_of("playlist", "A playlist to delete.") == []
+    assert search_index.action_of("playlist", "A playlist to delete.") == ["@~playlist"]
+
+
+@pytest.mark.parametrize(
+    "query", ["list bank transactions", "Show me all bank transactions, please", "bank transactions"]
+)
+def test_a_tool_whose_name_says_what_a_request_says_precedes_longer_names(query: str) -> None:
+    names = ["getBankTransactionAttachments", "getBankTransactions", "getBank", "listAttachments"]
+    texts: list[dict[str, list[str]]] = [
+        {"name": [in_words(name)], "summary": ["Bank transactions of an account" * (name == names[0])],
+         "actions": search_index.action_of(f"ledger__{name}", "")}
+        for name in names
+    ]  # fmt: skip
+    assert search(search_index.catalog_of(texts), query).hits[0].position == 1
 
 
 def test_words_for_an_action_precede_the_rest_of_a_request() -> None:

@@ -46,8 +46,8 @@ OUTSIDE = "@!"
 PREFERRED = "@="
 """Beginning of the term of the tools that names of a kind mean where a query says little else."""
 
-ACTION = "@:"
-"""Beginning of the term of what a request wants done, and of the tools that do it."""
+ACTION, OBJECT = "@:", "@~"
+"""Beginning of the term of what a request wants done, and to what; and of the tools that do it."""
 
 _CHANGE = re.compile(
     r"""\W*(?:(?:please|can|could|would|you|i|want|need|like|to|help|me|just)\s+)*
@@ -111,6 +111,7 @@ class ParsedQuery:
         named: Position of each tool whose name is in the query → whether the word can only be that name.
         unknown: The words that have no term and are no names, in the order of the query.
         action: The term of what the query wants done; empty without one.
+        object: The term of its other words, which a tool has whose name says the same.
         wants_change: Whether it wants something changed.
     """
 
@@ -119,6 +120,7 @@ class ParsedQuery:
     named: dict[int, bool] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     action: str = ""
+    object: str = ""
     wants_change: bool = False
 
 
@@ -134,9 +136,11 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     preferred = {f"{PREFERRED}{kind[1:]}": word for kind, word in kinds.items()}
     parsed.wants_change = bool(_CHANGE.match(text))
     actions = {word: ACTION + stem(word) for word in action(text)}
-    catalog.prefetch(index=[*actions.values(), *preferred])
+    objects = [object_of(text, stem(word)) for word in ("", *actions)]
+    catalog.prefetch(index=[*actions.values(), *preferred, *objects])
     parsed.terms += [Term(term, 1.0, word) for term, word in preferred.items() if catalog.postings(term)]
     word, parsed.action = next(((word, term) for word, term in actions.items() if catalog.postings(term)), ("", ""))
+    parsed.object = next(filter(catalog.postings, objects), "")
     parsed.terms = [
         term._replace(weight=_ACTION_WORD * term.weight) if term.source_word == word else term for term in parsed.terms
     ]
@@ -231,6 +235,15 @@ def action(text: str) -> Iterator[str]:
             yield word
             if word not in STOP_WORDS:
                 break
+
+
+def object_of(text: str, verb: str) -> str:
+    """Return the term of the words of a request, or of the name of a tool, beside the stem of its verb.
+
+    >>> object_of("list all bank transactions", "list")
+    '@~bank transact'
+    """
+    return OBJECT + " ".join(sorted({stem(word) for word in words(text)} - {verb}))
 
 
 def split_query(text: str) -> list[str]:
