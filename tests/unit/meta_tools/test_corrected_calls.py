@@ -31,6 +31,7 @@ Row = tuple[str, Mapping[str, Any], Mapping[str, Any], str]
 """Tool, the arguments of a wrong call, those that were meant, and the ``select`` that was meant."""
 
 CORRECTED: tuple[Row, ...] = (
+    ("SYMBOL_SEARCH", {"k": "tesco"}, {"keywords": "tesco"}, ""),  # the only parameter that is required
     ("NEWS_SENTIMENT", {"ticker": "TSLA", "sort": "RELEVANCEE"}, {"tickers": "TSLA", "sort": "RELEVANCE"}, ""),
     ("NEWS_SENTIMENT", {"tickers": "TSLA", "topics": "tech"}, {"tickers": "TSLA", "topics": "technology"}, ""),
     ("NEWS_SENTIMENT", {"tickers": "TSLA", "language": "en"}, {"tickers": "TSLA"}, ""),

@@ -212,7 +212,7 @@ def _move(
 ) -> tuple[dict[str, Any], str, list[str]]:
     """Return where arguments go that are no parameters of the tool: to its parameters, to ``select``, or nowhere."""
     conditions, needed = _as_select(tool, unknown)
-    placed = {name: _place(reader, name, corrected) for name in unknown if name not in conditions}
+    placed = {name: _place(reader, tool, name, corrected) for name in unknown if name not in conditions}
     targets = list(placed.values())
     placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
     rows = {
@@ -270,11 +270,13 @@ def _closest_option(text: str, options: Sequence[str]) -> str | None:
     return closest[0] if closest else None
 
 
-def _place(reader: ArgumentReader, name: str, corrected: Mapping[str, Any]) -> str:
+def _place(reader: ArgumentReader, tool: Tool, name: str, corrected: Mapping[str, Any]) -> str:
     """Return the parameter that the name of an unknown argument resembles, begins or ends; empty: none, or several."""
     bound = bound_of(name)  # a start is not an end, and neither is a day
     free = [one for one in reader.properties if one not in corrected and bound in ("", bound_of(one))]
-    begun, end = names_beginning(name, free, least=3), normalize(name)  # lat of latitude, id of petId
+    required = [one for one in free if one in tool.parameters.get("required", ())]
+    # lat of latitude, q of the query that is required, id of petId
+    begun, end = names_beginning(name, free, least=3) or names_beginning(name, required, least=1), normalize(name)
     partly = begun or [one for one in free if len(end) > 1 and normalize(one).endswith(end)]
     closest = closest_matches(name, free) or (partly if len(partly) == 1 else [])
     return closest[0] if closest else ""
