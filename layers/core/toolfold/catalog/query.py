@@ -136,11 +136,11 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     preferred = {f"{PREFERRED}{kind[1:]}": word for kind, word in kinds.items()}
     parsed.wants_change = bool(_CHANGE.match(text))
     actions = {word: ACTION + stem(word) for word in action(text)}
-    objects = [object_of(text, stem(word)) for word in ("", *actions)]
-    catalog.prefetch(index=[*actions.values(), *preferred, *objects])
+    objects = {word: object_of(text, stem(word)) for word in ("", *actions)}
+    catalog.prefetch(index=[*actions.values(), *preferred, *objects.values()])
     parsed.terms += [Term(term, 1.0, word) for term, word in preferred.items() if catalog.postings(term)]
     word, parsed.action = next(((word, term) for word, term in actions.items() if catalog.postings(term)), ("", ""))
-    parsed.object = next(filter(catalog.postings, objects), "")
+    parsed.object = next(filter(catalog.postings, (objects[word], *objects.values())), "")
     parsed.terms = [
         term._replace(weight=_ACTION_WORD * term.weight) if term.source_word == word else term for term in parsed.terms
     ]

@@ -44,7 +44,8 @@ _SAME_ACTION = 1.25
 """By which the score of a tool is multiplied that does what a request wants done."""
 
 _SAME_OBJECT = 1.5
-"""By which the score of a tool is multiplied whose name says what a request is about and nothing else."""
+"""By which the score of a tool is multiplied whose name says what a request is about and nothing else, before the bonus
+for a name: its words may be on most tools of a source."""
 
 _TIE_RATIO, _MAX_TIES = 0.85, 5
 """Share of the best score from which a tool counts as tied with the best, and the maximum number of ties. On the tuning
@@ -289,7 +290,7 @@ def _scores(
     for position in scores.keys() & set(catalog.postings(parsed.action)[::2]) if parsed.action else ():
         scores[position] *= _SAME_ACTION
     for position in scores.keys() & set(catalog.postings(parsed.object)[::2]):
-        scores[position] *= _SAME_OBJECT
+        scores[position] = _SAME_OBJECT * scores[position] + _NAME_BONUS
     for position, is_certain in parsed.named.items():
         scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
     return scores
