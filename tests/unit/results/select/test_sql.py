@@ -161,6 +161,7 @@ def test_natural_statements_are_answered(statement: str, expected: list[tuple[An
         ("SELECT round(close, 1, 2) FROM data", "round takes another number of arguments"),
         ("SELECT close FROM data WHERE max(close) > 5", "Use HAVING, or a subquery."),
         ("SELECT 'open FROM data", "the SQL cannot be read"),
+        ("SELECT date + INTERVAL '1 year 2 months' FROM data", "the SQL cannot be read"),
         ("SELECT lag(close) FROM data", "lag"),
         ("SELECT a.close FROM data a JOIN data b ON a.date = b.date WHERE close > 1 AND b.n = 1", "there is no column n"),
         ("SELECT date FROM data WHERE close > ?", "PLACEHOLDER is not available"),
