@@ -127,9 +127,12 @@ SLOW = Text(
     "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
     "Try again, or ask for less. TOOLFOLD_TIMEOUT_S and the source's timeout_s allow more; `call --verbose` shows it.",
 )
-REPORT = Text(
-    "Try again; if it fails again, report it.",
-    "Try again; if it fails again, report it with the lines above and the version (`toolfold --version`).",
+DEFECT = (
+    "toolfold failed on this call.",
+    Text(
+        "Try again; if it fails again, report it.",
+        "Try again; if it fails again, report it with the lines above and the version (`toolfold --version`).",
+    ),
 )
 
 # Faults of the catalog and of what is set up here, which an operator can end.

@@ -220,7 +220,7 @@ def test_a_pattern_that_is_none_is_left_out_with_a_note(tmp_path: Path, pattern:
     made = compile_sources(tmp_path, adapters=["toy"])
     rules = tool_of(parse_catalog(made.content), "toy__a").parameters["properties"]
     assert list(rules.values()) == [{"type": "string", "description": "A."}] * 2
-    assert f"a: pattern {pattern!r} is none of JSON Schema, and left out" in "".join(made.notes)
+    assert f"a: pattern {pattern!r} is no regular expression of JSON Schema, and left out" in "".join(made.notes)
 
 
 @pytest.mark.parametrize(

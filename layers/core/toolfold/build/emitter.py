@@ -108,25 +108,25 @@ def shorten(text: str, most: int) -> str:
     return f"{text[: most - 1].rpartition(' ')[0].rstrip(' ,;:(–-') or text[: most - 1]}…"
 
 
-_EXPRESSION = jsonschema_rs.validator_for({"format": "regex"}, validate_formats=True)
+_REGEX = jsonschema_rs.validator_for({"format": "regex"}, validate_formats=True)
 """What JavaScript takes, which many clients are written in: they refuse all tools for the pattern of one."""
 
 
 @functools.lru_cache(maxsize=1000)
-def _is_expression(pattern: str) -> bool:
+def _is_regex(pattern: str) -> bool:
     with contextlib.suppress(ValueError):  # one that is too large
-        return _EXPRESSION.is_valid(pattern) and bool(jsonschema_rs.validator_for({"pattern": pattern}))
+        return _REGEX.is_valid(pattern) and bool(jsonschema_rs.validator_for({"pattern": pattern}))
     return False
 
 
 def clean_schema(schema: Any, left_out: list[str]) -> Any:
     """Return a JSON Schema whose descriptions are clean, and without annotations that are not of JSON Schema.
 
-    ``left_out`` gets the patterns that are no expressions of JSON Schema; services check values themselves.
+    ``left_out`` gets the patterns that are no regular expressions of JSON Schema; services check values themselves.
     """
     if not isinstance(schema, Mapping):
         return schema
-    if "pattern" in schema and not _is_expression(str(schema["pattern"])):
+    if "pattern" in schema and not _is_regex(str(schema["pattern"])):
         left_out.append(str(schema["pattern"]))
         schema = {key: value for key, value in schema.items() if key != "pattern"}
     cleaned = {key: clean_text(value) if key in _TEXT_KEYWORDS else value for key, value in schema.items()}

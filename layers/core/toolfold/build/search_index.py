@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from toolfold.build import writer
-from toolfold.catalog.query import ACTION, UNKNOWN_NAME, object_of
+from toolfold.catalog.query import ACTION, UNKNOWN_NAME, topic_of
 from toolfold.catalog.search import MEASURED_TOOLS, measure, score
 from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import STOP_WORDS, english_words, in_words, stem
@@ -226,12 +226,12 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
 
 
 def action_of(name: str, summary: str) -> list[str]:
-    """Return the terms of what a tool does, by the first verb of its name or that of its summary, and of its object."""
+    """Return the terms of what a tool does, by the first verb of its name or that of its summary, and of its topic."""
     _, actions = _sets_of_words()
     own = [*map(stem, in_words(name).lower().split()), *map(stem, summary.lower().split()[:1])]
     verb = next((word for word in own if word in actions), "")
-    object_ = object_of(in_words(name.rpartition("__")[2]), verb)
-    return [*(ACTION + word for word in sorted(actions.get(verb, ()))), object_]
+    topic = topic_of(in_words(name.rpartition("__")[2]), verb)
+    return [*(ACTION + word for word in sorted(actions.get(verb, ()))), topic]
 
 
 _FOLDS = 5

@@ -197,6 +197,9 @@ def _load(
     overlay = base.read_overlay(folder, [tool.name for tool in found.tools], problems)
     unread = list(_unread_texts(importer, document, found, overlay))
     refused = {one.tool for one in unread}
+    refused_lines: dict[str, str] = {}
+    for text in unread:  # the first of a tool
+        refused_lines.setdefault(text.tool or text.field, str(text))
     withheld: dict[str, Any] = {one.field: type(getattr(found.source, one.field))() for one in unread if one.field}
     source = found.source._replace(**withheld)
     title = source.title or settings.id
@@ -228,7 +231,7 @@ def _load(
         source=source,
         categories=categories,
         files=found.files,
-        left_out=[*found.left_out, *reversed({one.tool or one.field: str(one) for one in reversed(unread)}.values())],
+        left_out=[*found.left_out, *refused_lines.values()],
         notes=notes,
         settings=settings,
         vocabulary=_vocabulary(folder, categories, problems),
@@ -289,7 +292,8 @@ def _cleaned(tool: Tool, notes: list[str]) -> Tool:
     patterns, given = list[str](), {key: value for key, value in tool.parameters.items() if key not in _OF_DOCUMENTS}
     parameters, wrong = _with_valid_values({"type": "object", **clean_schema(given, patterns)})
     notes += (
-        f"{tool.where()}: {tool.name}: pattern {one[:60]!r} is none of JSON Schema, and left out" for one in patterns
+        f"{tool.where()}: {tool.name}: pattern {one[:60]!r} is no regular expression of JSON Schema, and left out"
+        for one in patterns
     )
     notes += (f"{tool.where()}: {tool.name}: {one}: what the parameter does not take is left out" for one in wrong)
     return replace(

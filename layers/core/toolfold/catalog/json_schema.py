@@ -251,19 +251,19 @@ def value_words(
         return [*map(shown, values[:most]), *(["…"] if most is not None and values[most:] else [])]
 
     types, described = type_words(root, schema), keywords(root, schema)
-    words = [_options(root, schema, listed) or _typed(root, schema, "|".join(types), most) or "any"]
+    words = [_options(root, schema, listed) or _with_members(root, schema, "|".join(types), most) or "any"]
     if types == ["array"]:
         sizes = [str(described.get(key, "")) for key in ("minItems", "maxItems")]
         size = f"{' to '.join(sizes) if all(sizes) else f'≥{sizes[0]}' if sizes[0] else f'≤{sizes[1]}'} "
         item = described.get("items")
-        plural = _typed(root, item, "/".join(f"{type_}s" for type_ in type_words(root, item)), most)
+        plural = _with_members(root, item, "/".join(f"{type_}s" for type_ in type_words(root, item)), most)
         items = _options(root, item, listed) or plural or "values"
         words = [f"array of {size if any(sizes) else ''}{items}"]
     words += [f"{sign}{described[key]}" for key, sign in signs if key in described]
     return [*words, *([f"default {shown(described['default'])}"] if described.get("default") not in (None, "") else [])]
 
 
-def _typed(root: Any, schema: Any, types: str, most: int | None) -> str:
+def _with_members(root: Any, schema: Any, types: str, most: int | None) -> str:
     """Return the words of types with the names in an object, those first that it must have: ``object {id, name?}``."""
     if "object" not in types:
         return types

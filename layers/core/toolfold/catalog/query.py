@@ -46,7 +46,7 @@ OUTSIDE = "@!"
 PREFERRED = "@="
 """Beginning of the term of the tools that names of a kind mean where a query says little else."""
 
-ACTION, OBJECT = "@:", "@~"
+ACTION, TOPIC = "@:", "@~"
 """Beginning of the term of what a request wants done, and to what; and of the tools that do it."""
 
 _CHANGE = re.compile(
@@ -111,7 +111,7 @@ class ParsedQuery:
         named: Position of each tool whose name is in the query → whether the word can only be that name.
         unknown: The words that have no term and are no names, in the order of the query.
         action: The term of what the query wants done; empty without one.
-        object: The term of its other words, which a tool has whose name says the same.
+        topic: The term of what it is about, which tools have whose names say the same; empty without such tools.
         wants_change: Whether it wants something changed.
     """
 
@@ -120,7 +120,7 @@ class ParsedQuery:
     named: dict[int, bool] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     action: str = ""
-    object: str = ""
+    topic: str = ""
     wants_change: bool = False
 
 
@@ -136,11 +136,11 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     preferred = {f"{PREFERRED}{kind[1:]}": word for kind, word in kinds.items()}
     parsed.wants_change = bool(_CHANGE.match(text))
     actions = {word: ACTION + stem(word) for word in action(text)}
-    objects = {word: object_of(text, stem(word)) for word in ("", *actions)}
-    catalog.prefetch(index=[*actions.values(), *preferred, *objects.values()])
+    topics = {word: topic_of(text, stem(word)) for word in ("", *actions)}
+    catalog.prefetch(index=[*actions.values(), *preferred, *topics.values()])
     parsed.terms += [Term(term, 1.0, word) for term, word in preferred.items() if catalog.postings(term)]
     word, parsed.action = next(((word, term) for word, term in actions.items() if catalog.postings(term)), ("", ""))
-    parsed.object = next(filter(catalog.postings, (objects[word], *objects.values())), "")
+    parsed.topic = next(filter(catalog.postings, (topics[word], *topics.values())), "")
     parsed.terms = [
         term._replace(weight=_ACTION_WORD * term.weight) if term.source_word == word else term for term in parsed.terms
     ]
@@ -237,13 +237,13 @@ def action(text: str) -> Iterator[str]:
                 break
 
 
-def object_of(text: str, verb: str) -> str:
+def topic_of(text: str, verb: str) -> str:
     """Return the term of the words of a request, or of the name of a tool, beside the stem of its verb.
 
-    >>> object_of("list all bank transactions", "list")
+    >>> topic_of("list all bank transactions", "list")
     '@~bank transact'
     """
-    return OBJECT + " ".join(sorted({stem(word) for word in words(text)} - {verb}))
+    return TOPIC + " ".join(sorted({stem(word) for word in words(text)} - {verb}))
 
 
 def split_query(text: str) -> list[str]:

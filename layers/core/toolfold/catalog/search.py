@@ -43,7 +43,7 @@ that of one rare word."""
 _SAME_ACTION = 1.25
 """By which the score of a tool is multiplied that does what a request wants done."""
 
-_SAME_OBJECT = 1.5
+_SAME_TOPIC = 1.5
 """By which the score of a tool is multiplied whose name says what a request is about and nothing else, before the bonus
 for a name: its words may be on most tools of a source."""
 
@@ -289,8 +289,8 @@ def _scores(
                 scores[position] += term_weight * weight_of[position]
     for position in scores.keys() & set(catalog.postings(parsed.action)[::2]) if parsed.action else ():
         scores[position] *= _SAME_ACTION
-    for position in scores.keys() & set(catalog.postings(parsed.object)[::2]):
-        scores[position] = _SAME_OBJECT * scores[position] + _NAME_BONUS
+    for position in scores.keys() & set(catalog.postings(parsed.topic)[::2]):
+        scores[position] = _SAME_TOPIC * scores[position] + _NAME_BONUS
     for position, is_certain in parsed.named.items():
         scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
     return scores

@@ -181,10 +181,13 @@ class CallLogFile(LineFile):
     def record_call(self, call: CallLog) -> None:
         """Append the line of one finished call of a tool."""
         if call.is_counted:
-            self.record_request(call.fields(), "call")
+            self._record("call", call.fields())
 
-    def record_request(self, fields: Mapping[str, Any], message: str = "request") -> None:
+    def record_request(self, fields: Mapping[str, Any]) -> None:
         """Append the line of one answered request."""
+        self._record("request", fields)
+
+    def _record(self, message: str, fields: Mapping[str, Any]) -> None:
         timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.write({"timestamp": timestamp, "level": "INFO", "message": message, **fields}, MAX_BYTES)
 

@@ -33,7 +33,7 @@ from toolfold.execution.argument_reader import reader_of, simple_text
 from toolfold.execution.call import CallResult, UpstreamUse, log_call, sent_values
 from toolfold.execution.limits import caller_id
 from toolfold.execution.validation import invalid_arguments
-from toolfold.messages import CALL_WRITE, READS_ONLY, REPORT, SIGN_IN_AGAIN, SLOW
+from toolfold.messages import CALL_WRITE, DEFECT, READS_ONLY, SIGN_IN_AGAIN, SLOW
 from toolfold.models import SourceCredentials
 from toolfold.redaction import NO_REDACTION
 
@@ -110,7 +110,7 @@ def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
         raise error from error.__cause__
     except BaseException:
         for one in reversed(entered):
-            one.error(call, errors.InternalError("toolfold failed on this call.", REPORT))
+            one.error(call, errors.InternalError(*DEFECT))
         raise
 
 

@@ -24,7 +24,7 @@ from toolfold.errors import (
     ToolNotExposed,
 )
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.messages import REPORT
+from toolfold.messages import DEFECT
 from toolfold.meta_tools.definitions import TOOLS, definitions, detail_level_of, instructions
 from toolfold.meta_tools.result import WRITE, MetaCall, Result, dumps_compact, error_result, to_text
 from toolfold.text_safety import quoted
@@ -235,7 +235,7 @@ class MetaTools:
             # Only the type and the place: an exception's text may contain a URL with an API key.
             trace = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("defect in %s: %s at %s:%s", name, type(error).__name__, trace.name, trace.lineno)
-            failure: CallError = InternalError("toolfold failed on this call.", REPORT)
+            failure: CallError = InternalError(*DEFECT)
             if isinstance(error, MemoryError):  # of a process whose memory is limited
                 failure = AnswerTooLarge("This call needs more memory than this server has.", ASK_FOR_LESS)
             result = error_result(failure)
