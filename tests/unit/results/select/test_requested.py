@@ -42,9 +42,15 @@ def test_order_of_the_rows_says_which_end_a_limit_takes() -> None:
         ("avg(close) by quarter; since 2025-02; last 1", "2025-02", ""),
         ("avg(close) by weekday; 2025", "", ""),
         ("max(close); 2025", "", ""),
+        ("SELECT count(*) FROM data WHERE timestamp > date('2024-11')", "2024-11", ""),
+        (
+            "SELECT close FROM data WHERE timestamp >= DATE '2024-11-05' AND timestamp < datetime('2025')",
+            "2024-11-05",
+            "2025",
+        ),
     ],
 )
-def test_period_of_groups_of_dates_is_one_of_the_rows(select: str, low: str, high: str) -> None:
+def test_period_is_read_of_conditions_and_of_groups_of_dates(select: str, low: str, high: str) -> None:
     found = requested(select)
     assert (found.low, found.high, found.is_filtered) == (low, high, False)
 

@@ -14,13 +14,13 @@ from toolfold.results.select.dialect import (
     ARITHMETIC,
     COMPARISONS,
     MIRRORED,
-    MOMENT,
     OF_NUMBERS,
     OF_ONE_NUMBER,
     OF_ORDERED,
     argument_of,
     call_of,
     column_of,
+    date_text,
     function_of,
     is_condition,
     kind_of,
@@ -311,11 +311,9 @@ class Adapter:
 
 def _beside_date(call: exp.Expr, kind: Kind) -> exp.Expr:
     """Return the text in ``date('2026-02')``, which is null in SQLite; beside a day, a computed midnight as a day."""
-    parts = [part for part in call.iter_expressions() if part.name != MOMENT]
-    if len(parts) == 1 and isinstance(parts[0], exp.Literal) and parse_date(parts[0].name):
-        return parts[0]
     has_time = kind is Kind.DATE and function_of(call) == "strftime"
-    return call_of("replace", call, "T00:00:00", "") if has_time else call
+    text = date_text(call)
+    return call_of("replace", call, "T00:00:00", "") if has_time and text is call else text
 
 
 def _require_alike(left: exp.Expr, right: exp.Expr) -> None:

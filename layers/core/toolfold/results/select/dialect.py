@@ -12,6 +12,7 @@ from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
+from toolfold.dates import parse_date
 from toolfold.fuzzy import did_you_mean
 from toolfold.results.select.functions import AGGREGATES, DATE_PARTS, FUNCTION_NAMES
 from toolfold.results.select.names import Column, invalid, written_name
@@ -216,6 +217,14 @@ def _truncated(node: exp.Expr) -> exp.Expr:
     if _unit(moment) in DATE_PARTS and unit is not None and _unit(unit) not in DATE_PARTS:  # DATE_TRUNC(date, MONTH)
         unit, moment = moment, exp.column(unit.name)
     return call_of("date_trunc", _unit(unit), moment)
+
+
+def date_text(node: exp.Expr) -> exp.Expr:
+    """Return the text of a date in ``date('2026-02')`` or ``DATE '2026-02-01'``; of anything else ``node`` itself."""
+    is_call = function_of(node) in ("date", "strftime")
+    parts = [part for part in node.iter_expressions() if part.name != MOMENT] if is_call else []
+    is_text = len(parts) == 1 and isinstance(parts[0], exp.Literal) and bool(parse_date(parts[0].name))
+    return parts[0] if is_text else node
 
 
 def _moment(*arguments: exp.Expr | str) -> exp.Expr:

@@ -17,7 +17,7 @@ from toolfold.dates import Reading, parse_date
 from toolfold.fuzzy import normalize
 from toolfold.models import Requested
 from toolfold.results.select import dialect, jmespath
-from toolfold.results.select.dialect import NEIGHBOURS, function_of, is_aggregate, to_sqlite
+from toolfold.results.select.dialect import NEIGHBOURS, date_text, function_of, is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.names import PARTS_OF_DATES, find_table
 from toolfold.results.tables import DATE_NAMES, Table
@@ -136,7 +136,8 @@ class Request:
         if isinstance(node, exp.NEQ) or not isinstance(node.this, exp.Column) or not self._is_date(node.this.name):
             return None
         others = [node.args.get(key) for key in ("low", "high", "expression")] + node.expressions
-        texts = (one.name.rstrip("%") for one in others if isinstance(one, exp.Literal))
+        dates = map(date_text, filter(None, others))
+        texts = (one.name.rstrip("%") for one in dates if isinstance(one, exp.Literal))
         readings = [found[0] for text in texts if len(found := parse_date(text, self._today)) == 1]
         if not readings:
             return None
